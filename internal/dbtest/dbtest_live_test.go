@@ -108,7 +108,12 @@ func TestServerDiesWithItsStarter(t *testing.T) {
 	}
 	Postgres15(t) // skips where there is none
 	cmd := exec.Command(os.Args[0], "-test.run=^TestServerDiesWithItsStarter$")
-	cmd.Env = append(os.Environ(), "DBTEST_VICTIM=1")
+	left, err := tempDir("", account{}) // what a killed program leaves behind
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(left)
+	cmd.Env = append(os.Environ(), "DBTEST_VICTIM=1", "TMPDIR="+left)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -137,4 +142,24 @@ func gone(t *testing.T, pids []int) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Errorf("still running: %v", pids)
+}
+
+func TestRivalsForward(t *testing.T) {
+	s := Postgres15(t)
+	p := HAProxy(t, s.Addr)
+	b, err := RunPgbench(t.Context(), p.Addr, "-i", "-q")
+	if err != nil {
+		t.Fatal(err, b.Output)
+	}
+	if os.Getenv("CI") != "true" { // PgBouncer is for the bench only
+		bouncer, err := StartPgBouncer(t.Context(), s.Addr)
+		if err != nil {
+			t.Skip(err)
+		}
+		defer bouncer.Close()
+		b, err = RunPgbench(t.Context(), bouncer.Addr, "-S", "-n", "-t", "20", "-M", "prepared")
+		if err != nil || b.Transactions != 20 || b.TPS == 0 {
+			t.Errorf("%v: %+v", err, b)
+		}
+	}
 }
