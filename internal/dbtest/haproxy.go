@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Proxy is a running proxy of somebody else's, the rival in the bench.
@@ -40,7 +39,7 @@ listen pg
 // StartHAProxy runs HAProxy in tcp mode in front of addr, with the one thread
 // that serves it best where client, server and proxy share two cores.
 func StartHAProxy(ctx context.Context, addr string) (*Proxy, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +66,7 @@ log_disconnections = 0
 
 // StartPgBouncer runs PgBouncer in session mode in front of addr.
 func StartPgBouncer(ctx context.Context, addr string) (*Proxy, error) {
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +100,7 @@ func startProxy(ctx context.Context, port int, file, conf, program string, args 
 	cmd := exec.Command(program, append(args, path)...)
 	cmd.Dir = dir
 	who.apply(cmd)
-	if err := start(cmd, syscall.SIGKILL); err != nil {
+	if err := StartBound(cmd, syscall.SIGKILL); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	p := &Proxy{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Pid: cmd.Process.Pid, dir: dir, cmd: cmd}
@@ -130,21 +129,4 @@ func HAProxy(t testing.TB, addr string) *Proxy {
 	}
 	t.Cleanup(func() { _ = p.Close() })
 	return p
-}
-
-// WaitListening returns when something accepts connections at addr.
-func WaitListening(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	for {
-		c, err := net.DialTimeout("tcp", addr, time.Second)
-		if err == nil {
-			return c.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("nothing listens on %s: %w", addr, err)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
 }

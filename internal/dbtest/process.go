@@ -25,9 +25,10 @@ var starter = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// start begins cmd in a process group of its own; onDeath is what it gets if
-// this process dies.
-func start(cmd *exec.Cmd, onDeath syscall.Signal) error {
+// StartBound starts cmd in a process group of its own, so that a Ctrl-C at the
+// terminal does not reach it, and has the kernel send it the signal onDeath
+// when this process dies, however it dies.
+func StartBound(cmd *exec.Cmd, onDeath syscall.Signal) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -89,7 +89,7 @@ func (s *Server) startSomewhere(ctx context.Context) error {
 	}
 	var err error
 	for range 5 {
-		if s.Port, err = freePort(); err != nil {
+		if s.Port, err = FreePort(); err != nil {
 			return err
 		}
 		if err = s.Restart(ctx); err == nil || !strings.Contains(err.Error(), "could not bind") {
@@ -114,7 +114,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
 	s.who.apply(cmd)
-	if err := start(cmd, syscall.SIGQUIT); err != nil {
+	if err := StartBound(cmd, syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("starting %s: %w", cmd.Path, err)
 	}
 	exited := make(chan struct{})

@@ -2,7 +2,6 @@ package dbtest
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"syscall"
@@ -85,18 +84,4 @@ func (s *Server) Thaw() {
 	slices.Reverse(s.frozen)
 	signalAll(s.frozen, syscall.SIGCONT)
 	s.frozen = nil
-}
-
-// freePort finds a port that nobody listens on, below those that the kernel
-// gives to outgoing connections, so that none of these takes it meanwhile.
-func freePort() (int, error) {
-	for range 100 {
-		port := 15000 + int(time.Now().UnixNano()/1000)%17000
-		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
-		if err != nil {
-			continue
-		}
-		return port, l.Close()
-	}
-	return 0, fmt.Errorf("found no free port on 127.0.0.1")
 }
