@@ -1,0 +1,9 @@
+// Package analyze turns traces into figures: what each statement cost, in one
+// trace or side by side in several. It reads a trace once, front to back, keeps
+// memory by the number of fingerprints, and knows no protocol: the trace's
+// dictionary carries the SQL.
+//
+// The steps, one file each: lex and fold make a fingerprint of a text, index
+// finds the row of an event without doing that twice, collect times the events,
+// figures holds what is counted, report and compare make the result, text draws it.
+package analyze
