@@ -147,6 +147,7 @@ type State struct {
 	Settings    map[string]string `json:"settings,omitempty"` // as sent at connect
 	Transaction string            `json:"transaction"`        // idle, open, failed
 	Statements  []Prepared        `json:"statements,omitempty"`
+	Omitted     int               `json:"omitted,omitempty"` // statements left out for their size
 }
 
 // Prepared is a prepared statement that is alive in a session.

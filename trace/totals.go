@@ -12,3 +12,19 @@ type Totals struct {
 	First      int64  `json:"first_ns"`
 	Last       int64  `json:"last_ns"` // end of the last reply known
 }
+
+// add counts what o holds as well. Times of what holds no event count for
+// nothing, but for an end that came late.
+func (t *Totals) add(o Totals) {
+	if o.Events > 0 && (t.Events == 0 || o.First < t.First) {
+		t.First = o.First
+	}
+	t.Last = max(t.Last, o.Last)
+	t.Sessions += o.Sessions
+	t.Events += o.Events
+	t.Requests += o.Requests
+	t.Statements += o.Statements
+	t.Gaps += o.Gaps
+	t.Missing += o.Missing
+	t.Bytes += o.Bytes
+}
