@@ -1,0 +1,190 @@
+package capture
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// loopBuffer is what one read takes at most. There is one per loop, not one per
+// session: what was read goes on before anything else is read.
+const loopBuffer = 64 << 10
+
+// loop serves sessions on one thread.
+type loop struct {
+	options *Options
+	epoll   int
+	wake    int // an eventfd: there is mail
+	done    chan struct{}
+
+	mu   sync.Mutex
+	mail []letter
+
+	flows      []*flow // by slot
+	free       []int32
+	generation int32 // of the flow opened last; only told apart, so that wrapping does no harm
+	count      int
+	lingering  int // flows that are closed when their time is over
+	draining   bool
+	stopped    bool
+	checked    int64 // when lingering and idle flows were looked at last
+	buf        [loopBuffer]byte
+	events     [128]unix.EpollEvent
+	mailbox    []letter
+}
+
+// letter is what other goroutines tell a loop.
+type letter struct {
+	session        *session
+	client, server int
+	drain, stop    bool
+}
+
+func newLoop(o *Options) (*loop, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("epoll: %w", err)
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		closeFD(epoll)
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	l := &loop{options: o, epoll: epoll, wake: wake, done: make(chan struct{})}
+	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wake, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: mailEvent}); err != nil {
+		closeFD(epoll)
+		closeFD(wake)
+		return nil, fmt.Errorf("epoll: %w", err)
+	}
+	return l, nil
+}
+
+// mailEvent marks the eventfd among the events; others carry slot and side.
+const mailEvent = -1
+
+func (l *loop) post(m letter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wake < 0 {
+		if m.session != nil { // the loop has ended in the meantime
+			closeFD(m.client)
+			closeFD(m.server)
+			m.session.ended(drained)
+		}
+		return
+	}
+	l.mail = append(l.mail, m)
+	_, _ = unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+}
+
+// run is the loop. It stays on one thread, which sleeps in epoll_wait: a
+// goroutine that is woken by Go's own poller costs twice as much.
+func (l *loop) run() {
+	runtime.LockOSThread()
+	defer close(l.done)
+	defer l.release()
+	for !l.stopped || l.count > 0 {
+		n, err := unix.EpollWait(l.epoll, l.events[:], l.timeout())
+		if err != nil && err != unix.EINTR {
+			l.options.Log.Error("epoll failed, all sessions end", "error", err)
+			l.endAll(serverGone)
+			return
+		}
+		for i := range max(n, 0) {
+			l.event(&l.events[i])
+		}
+		if l.draining || l.lingering > 0 {
+			l.check()
+		}
+	}
+}
+
+// release gives back the loop's own descriptors; sessions posted too late end.
+func (l *loop) release() {
+	closeFD(l.epoll)
+	l.mu.Lock()
+	late := l.mail
+	closeFD(l.wake)
+	l.wake = -1
+	l.mu.Unlock()
+	for _, m := range late {
+		if m.session != nil {
+			l.post(m)
+		}
+	}
+}
+
+func (l *loop) timeout() int {
+	switch {
+	case l.draining && l.count > 0:
+		return int(drainCheck / time.Millisecond)
+	case l.lingering > 0:
+		return 100
+	}
+	return -1
+}
+
+// An event names its flow by slot, and by a generation, because a flow that
+// ended earlier in the same round may have given its slot to another.
+
+func (l *loop) event(e *unix.EpollEvent) {
+	if e.Fd == mailEvent {
+		l.readMail()
+		return
+	}
+	f := l.flows[e.Fd>>1]
+	if f == nil || f.generation != e.Pad {
+		return
+	}
+	l.serve(f, int(e.Fd&1), e.Events)
+}
+
+func (l *loop) readMail() {
+	var count [8]byte
+	_, _ = unix.Read(l.wake, count[:])
+	l.mu.Lock()
+	l.mail, l.mailbox = l.mailbox[:0], l.mail
+	l.mu.Unlock()
+	for _, m := range l.mailbox {
+		switch {
+		case m.stop:
+			l.stopped = true
+			l.endAll(drained)
+		case m.drain:
+			l.draining = true
+		default:
+			l.open(m)
+		}
+	}
+	clear(l.mailbox)
+}
+
+func (l *loop) endAll(reason string) {
+	for _, f := range l.flows {
+		if f != nil {
+			l.end(f, reason)
+		}
+	}
+}
+
+// check ends flows that need no event to end: they are idle and to be let go,
+// or have lingered long enough.
+func (l *loop) check() {
+	now := l.options.Now()
+	if now-l.checked < int64(drainCheck) {
+		return
+	}
+	l.checked = now
+	for _, f := range l.flows {
+		switch {
+		case f == nil:
+		case f.deadline != 0 && now > f.deadline:
+			l.end(f, f.reason)
+		case l.draining && f.quiet() && f.session.idle():
+			l.end(f, drained)
+		}
+	}
+}

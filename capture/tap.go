@@ -1,0 +1,233 @@
+package capture
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/retrace-db/retrace/internal/wire/pg"
+)
+
+// tap understands one session's traffic and queues what happened. It is fed
+// after the bytes have gone on and is a pure function of them: whatever it makes
+// of them, the session goes on.
+type tap struct {
+	mu       sync.Mutex
+	conv     *pg.Conversation
+	recorder *Recorder
+	stripe   *stripe
+	life     *life
+	policy   policy
+	held     held
+
+	settings map[string]string // reported by the server during login
+	loggedIn bool
+	fault    error
+	ended    bool
+
+	// onKey is called once, when the server has given the session its cancel key.
+	onKey func(pid uint32, key []byte)
+	keyed bool
+}
+
+// client shows what the client sent at the time now.
+func (t *tap) client(b []byte, now int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || t.fault != nil {
+		return
+	}
+	defer t.recovered(now)
+	if err := t.conv.Client(b, now); err != nil {
+		t.fail(err, now)
+	}
+}
+
+// server shows what the server sent at the time now.
+func (t *tap) server(b []byte, now int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || t.fault != nil {
+		return
+	}
+	defer t.recovered(now)
+	if err := t.conv.Server(b, now); err != nil {
+		t.fail(err, now)
+		return
+	}
+	if !t.keyed {
+		t.lookForKey()
+	}
+}
+
+// idle: the session waits for nothing and is in no transaction.
+func (t *tap) idle() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || t.fault != nil {
+		return true // nobody can tell any more
+	}
+	return t.conv.Idle()
+}
+
+// running is the ordinal of the session's latest request, which a cancel
+// request that arrives now is meant for.
+func (t *tap) running() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.conv.LastOrdinal()
+}
+
+// end closes the session; reason says who ended it.
+func (t *tap) end(now int64, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return
+	}
+	if t.fault == nil {
+		t.close(now, reason)
+	} else {
+		t.endAfterFault(now, reason)
+	}
+	t.ended = true
+	t.tellGap()
+	t.put(row{kind: rowEnded, at: now}, nil)
+}
+
+func (t *tap) close(now int64, reason string) {
+	defer t.recovered(now)
+	t.conv.Close(now, reason)
+}
+
+// recovered turns a bug of the parser into the end of this one recording.
+func (t *tap) recovered(now int64) {
+	if p := recover(); p != nil {
+		t.fail(fmt.Errorf("internal error: %v", p), now)
+	}
+}
+
+// fail ends the recording of the session, whose bytes make no sense any more.
+func (t *tap) fail(err error, now int64) {
+	t.fault = err
+	t.tellGap()
+	t.put(row{kind: rowFault, at: now, ordinal: t.conv.LastOrdinal() + 1, reason: "unreadable: " + err.Error()}, nil)
+	t.recorder.faults.Add(1)
+}
+
+// endAfterFault records the end of a session whose middle could not be read.
+// One ordinal stands for all that was not.
+func (t *tap) endAfterFault(now int64, reason string) {
+	ordinal := t.conv.LastOrdinal() + 2
+	t.put(row{kind: rowRequest, op: pg.OpEnd, ordinal: ordinal, at: now, flags: flagRequestEnd, prepare: pg.NoPrepare}, nil)
+	t.put(row{kind: rowReply, ordinal: ordinal, at: now, done: now, reason: reason, prepare: pg.NoPrepare}, nil)
+}
+
+func (t *tap) lookForKey() {
+	pid, key := t.conv.Key()
+	if len(key) == 0 {
+		return
+	}
+	t.keyed = true
+	if t.onKey != nil {
+		t.onKey(pid, key)
+	}
+}
+
+func (t *tap) put(r row, name []byte) {
+	r.life = t.life
+	t.stripe.put(r, name, &t.recorder.queue)
+}
+
+// tellGap names what was dropped until now.
+func (t *tap) tellGap() {
+	if gap, ok := t.policy.takeGap(); ok {
+		t.put(gap, nil)
+	}
+	t.held.drop()
+}
+
+// The calls of pg.Sink come with the lock held.
+
+func (t *tap) Started(s pg.Startup) {
+	s.Settings = maps.Clone(s.Settings)
+	t.put(row{kind: rowStarted, startup: &s}, nil)
+	if !t.recorder.knowsServer() {
+		t.settings = map[string]string{}
+	}
+}
+
+func (t *tap) Request(r *pg.Request) {
+	if r.Op == pg.OpConnect || r.Op == pg.OpEnd {
+		// They weigh little and say much: they are recorded whatever is not.
+		t.tellGap()
+		t.policy.pending++
+		t.put(requestRow(t.life, r), nil)
+		return
+	}
+	s := step{r.Ordinal, r.Start, r.Op, r.RequestEnd}
+	keep, over := t.policy.request(s, t.recorder.pressure(), t.recorder.why())
+	if over {
+		t.tellGap()
+	}
+	switch {
+	case keep:
+		t.put(requestRow(t.life, r), nil)
+	case t.policy.copying && r.Op == pg.OpCopy && endsCopy(r.Bytes):
+		t.policy.copying = false
+		t.after(r.Ordinal, r.Ordinal, []row{requestRow(t.life, r)})
+	case t.policy.torn:
+		t.held.add(t.life, r)
+	}
+}
+
+func (t *tap) Reply(r *pg.Reply) {
+	if !t.loggedIn && r.State != 0 {
+		t.loggedIn = true
+		t.recorder.login(t.settings)
+		t.settings = nil
+	}
+	if t.policy.reply(r.Ordinal, r.State) {
+		t.put(replyRow(t.life, r), nil)
+		return
+	}
+	if !t.policy.torn {
+		return
+	}
+	if request := t.held.reply(t.life, r); request != nil {
+		t.policy.torn = false
+		t.after(request[0].ordinal, r.Ordinal, request)
+		t.held.drop()
+	}
+}
+
+// after records events that end what the trace would else leave open.
+func (t *tap) after(first, last uint64, rows []row) {
+	if gap, missing := t.policy.except(first, last); missing {
+		t.put(gap, nil)
+	}
+	for i := range rows {
+		t.put(rows[i], nil)
+	}
+}
+
+func (t *tap) Prepared(name []byte, ordinal uint64, message []byte) {
+	if t.recorder.pressure() == full {
+		message = nil // its text is lost; that it exists is not
+	}
+	t.put(row{kind: rowPrepared, ordinal: ordinal, data: message}, name)
+}
+
+func (t *tap) Deallocated(name []byte) {
+	r := row{kind: rowDeallocated}
+	if name == nil {
+		r.flags = flagAll
+	}
+	t.put(r, name)
+}
+
+func (t *tap) Setting(name, value string) {
+	if t.settings != nil {
+		t.settings[name] = value
+	}
+}
