@@ -1,0 +1,116 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/retrace-db/retrace/trace"
+)
+
+// Options of an analysis; the zero value is what the command line uses.
+type Options struct {
+	MaxFingerprints int // 0: DefaultFingerprints
+}
+
+// Analysis takes traces one after the other and reports on all of them.
+type Analysis struct {
+	index *index
+	runs  []Run
+	total []*figures
+}
+
+// New starts an analysis.
+func New(o Options) *Analysis {
+	return &Analysis{index: newIndex(cmp.Or(o.MaxFingerprints, DefaultFingerprints))}
+}
+
+// tickEvery is how often a caller hears how far a pass is.
+const tickEvery = 1 << 14
+
+// Add reads one trace to its end. tick is called now and then with the number
+// of events so far; an error of it ends the pass. After an error the analysis
+// has what was read before.
+func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) error) error {
+	r.Options(trace.ReadOptions{NoValues: true})
+	c := newCollector(a.index, len(a.runs))
+	err := r.Each(func(e *trace.Event) error {
+		c.event(e)
+		if c.facts.events%tickEvery == 0 && tick != nil {
+			return tick(c.facts.events)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("analyze %s: %w", label, err)
+	}
+	a.add(c, label, r)
+	return nil
+}
+
+// input is what a run's description is made of beside its events.
+type input interface {
+	Headers() []*trace.Header
+	Damage() []trace.Damage
+	Complete() bool
+}
+
+func (a *Analysis) add(c *collector, label string, in input) {
+	c.finish()
+	run := Run{Label: label, Damage: append([]trace.Damage{}, in.Damage()...), Complete: in.Complete()}
+	describe(&run, in.Headers())
+	c.describe(&run)
+	a.runs = append(a.runs, run)
+	a.total = append(a.total, &c.total)
+}
+
+// describe takes what the first segment says; the others continue it.
+func describe(run *Run, headers []*trace.Header) {
+	if len(headers) == 0 {
+		return
+	}
+	h := headers[0]
+	run.Trace, run.MadeBy, run.Engine, run.EngineVersion = h.Trace, h.MadeBy, h.Engine, h.EngineVersion
+	run.Timing, run.Started = h.Timing, h.Started
+	if h.Source != nil && h.Source.Target != "" {
+		run.Target = &h.Source.Target
+	}
+	if h.Run != nil {
+		run.Source, run.Pace, run.Target = &h.Run.Source, &h.Run.Pace, &h.Run.Target
+		if h.Run.Speed != 0 {
+			run.Speed = &h.Run.Speed
+		}
+	}
+}
+
+var opNames = map[trace.Op]string{
+	trace.OpConnect: "connect", trace.OpPrepare: "prepare", trace.OpFetch: "fetch", trace.OpClose: "close", trace.OpSync: "sync",
+	trace.OpCopy: "copy_data", trace.OpFunction: "function", trace.OpCancel: "cancel", trace.OpEnd: "end",
+}
+
+// describe adds what the events said.
+func (c *collector) describe(run *Run) {
+	f := &c.facts
+	run.Events, run.Requests, run.Sessions, run.Statements = f.events, f.requests, f.sessions, c.total.count
+	run.Operations = map[string]uint64{}
+	for op, n := range f.ops {
+		if n > 0 && !trace.Op(op).Statement() {
+			run.Operations[cmp.Or(opNames[trace.Op(op)], "other")] += n
+		}
+	}
+	if span := float64(f.until-f.first) / 1e9; f.events > 0 && span > 0 {
+		run.SpanS, run.StatementsPerS = &span, new(float64(run.Statements)/span)
+	}
+	if run.ScheduleError = f.late.latency(); run.ScheduleError != nil {
+		run.Valid = new(valid(run.ScheduleError, c.total.service.latency()))
+	}
+}
+
+// valid: the replayer held the schedule well enough for response times to be
+// the target's.
+func valid(late, service *Latency) bool {
+	limit := 1000.0
+	if service != nil {
+		limit = max(limit, 0.05*service.P50)
+	}
+	return late.P99 <= limit
+}

@@ -1,0 +1,221 @@
+package analyze
+
+import (
+	"github.com/retrace-db/retrace/trace"
+)
+
+// collector turns the events of one run into figures. Each session's events
+// must come in order; how sessions interleave does not matter.
+type collector struct {
+	run      int
+	index    *index
+	total    figures
+	facts    facts
+	sessions map[uint64]*session
+	last     *session // of the event before: blocks hold a session's events together
+	lastID   uint64
+	free     []*session
+}
+
+// facts are what a run is beyond its statements.
+type facts struct {
+	events   uint64
+	requests uint64
+	sessions uint64
+	ops      [256]uint64 // events by op
+	first    int64
+	until    int64
+	late     distribution // sent − when it was due and the session free
+}
+
+// session is what has to be known of a session's past.
+type session struct {
+	end     int64 // latest end of a reply so far
+	within  bool  // the event before was not the end of its request
+	cursors []cursor
+}
+
+// cursor is a statement whose portal is suspended: fetches may add to it.
+type cursor struct {
+	row    *row
+	timing timing
+}
+
+// maxCursors bounds the suspended statements of a session. The oldest one is
+// taken for complete when there are more.
+const maxCursors = 64
+
+func newCollector(x *index, run int) *collector {
+	c := &collector{run: run, index: x, sessions: map[uint64]*session{}}
+	c.total.service, c.total.response, c.facts.late = dense(), dense(), dense()
+	return c
+}
+
+// event takes the next event. It allocates nothing in the steady state.
+func (c *collector) event(e *trace.Event) {
+	s := c.session(e.Session)
+	c.span(e)
+	c.facts.events++
+	c.facts.ops[e.Entry.Op]++
+	if e.RequestEnd {
+		c.facts.requests++
+	}
+	t := c.measure(s, e)
+	switch op := e.Entry.Op; {
+	case op.Statement():
+		c.statement(s, e, t)
+	case op == trace.OpFetch:
+		c.fetch(s, e, t)
+	case op == trace.OpEnd, op == trace.OpCancel:
+		c.ended(s, e.Session)
+		return
+	}
+	if e.State == 'I' && len(s.cursors) > 0 { // portals end with the transaction
+		c.complete(s, len(s.cursors))
+	}
+}
+
+func (c *collector) session(id uint64) *session {
+	if c.last != nil && c.lastID == id {
+		return c.last
+	}
+	s, ok := c.sessions[id]
+	if !ok {
+		s = c.fresh()
+		c.sessions[id] = s
+		c.facts.sessions++
+	}
+	c.last, c.lastID = s, id
+	return s
+}
+
+func (c *collector) fresh() *session {
+	if n := len(c.free); n > 0 {
+		s := c.free[n-1]
+		c.free = c.free[:n-1]
+		return s
+	}
+	return &session{}
+}
+
+func (c *collector) span(e *trace.Event) {
+	if c.facts.events == 0 || e.Start < c.facts.first {
+		c.facts.first = e.Start
+	}
+	c.facts.until = max(c.facts.until, e.Start)
+	if e.HasReply {
+		c.facts.until = max(c.facts.until, e.End())
+	}
+}
+
+// measure takes the times of an event. Service begins when it was sent or, in
+// a pipeline, when the server was done with what came before.
+func (c *collector) measure(s *session, e *trace.Event) timing {
+	if e.HasDue && !s.within && s.end <= e.Start {
+		c.facts.late.record(e.Start - max(e.Due, s.end))
+	}
+	s.within = !e.RequestEnd
+	if !e.HasReply {
+		return timing{}
+	}
+	end := e.End()
+	t := timing{service: end - max(e.Start, s.end), response: end - e.Due, due: e.HasDue}
+	if answered(e) {
+		s.end = max(s.end, end)
+	}
+	return t
+}
+
+// answered: the server has been there, whatever it said.
+func answered(e *trace.Event) bool {
+	return e.HasReply && (e.Status == trace.OK || e.Status == trace.Error || e.Status == trace.Skipped)
+}
+
+func (c *collector) statement(s *session, e *trace.Event, t timing) {
+	row := c.index.find(e.Entry)
+	status, reason := outcomeOf(e)
+	for _, f := range [...]*figures{&c.total, row.in(c.run)} {
+		f.count++
+		f.outcome(status, reason)
+		f.reply(e)
+		f.divergence(e.Diverged)
+	}
+	if status != trace.OK {
+		return
+	}
+	if e.Entry.Op == trace.OpExecute && e.Results == 0 { // suspended
+		if len(s.cursors) == maxCursors {
+			c.complete(s, 1)
+		}
+		s.cursors = append(s.cursors, cursor{row, t})
+		return
+	}
+	c.time(row, t)
+}
+
+func outcomeOf(e *trace.Event) (trace.Status, string) {
+	if !e.HasReply && e.Status == trace.OK { // the trace ends before the answer
+		return trace.Lost, "no_reply"
+	}
+	return e.Status, e.Reason
+}
+
+func (c *collector) time(r *row, t timing) {
+	c.total.time(t)
+	r.in(c.run).time(t)
+}
+
+// fetch adds to the statement whose portal it continues: its time is the time
+// of its parts, without the client's pauses between them; its outcome is that
+// of the last. A fetch of a statement that began before the trace adds its
+// rows only.
+func (c *collector) fetch(s *session, e *trace.Event, t timing) {
+	row := c.index.find(e.Entry)
+	status, reason := outcomeOf(e)
+	i := len(s.cursors) - 1
+	for i >= 0 && s.cursors[i].row != row {
+		i--
+	}
+	for _, f := range [...]*figures{&c.total, row.in(c.run)} {
+		f.fetches++
+		f.reply(e)
+		if i >= 0 && status != trace.OK {
+			f.ok--
+			f.outcome(status, reason)
+		}
+	}
+	if i < 0 {
+		return
+	}
+	s.cursors[i].timing.add(t)
+	if status == trace.OK && e.Results == 0 {
+		return // there is more to fetch
+	}
+	if status == trace.OK {
+		c.time(row, s.cursors[i].timing)
+	}
+	s.cursors = append(s.cursors[:i], s.cursors[i+1:]...)
+}
+
+// complete takes the oldest n suspended statements for complete.
+func (c *collector) complete(s *session, n int) {
+	for _, open := range s.cursors[:n] {
+		c.time(open.row, open.timing)
+	}
+	s.cursors = append(s.cursors[:0], s.cursors[n:]...)
+}
+
+func (c *collector) ended(s *session, id uint64) {
+	c.complete(s, len(s.cursors))
+	delete(c.sessions, id)
+	*s = session{cursors: s.cursors[:0]}
+	c.free = append(c.free, s)
+	c.last = nil
+}
+
+// finish is called after the last event.
+func (c *collector) finish() {
+	for id, s := range c.sessions {
+		c.ended(s, id)
+	}
+}

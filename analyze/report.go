@@ -1,0 +1,162 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/retrace-db/retrace/trace"
+)
+
+// Schema is the version of the report's JSON.
+const Schema = 1
+
+// Report is what an analysis found. It is API: snake_case, durations in the
+// unit their name ends in, runs in the order of the arguments, null where
+// there is no data.
+type Report struct {
+	Schema       int           `json:"schema"`
+	Runs         []Run         `json:"runs"`
+	Total        Total         `json:"total"`
+	Fingerprints []Fingerprint `json:"fingerprints"` // the costliest first
+	Verdict      *string       `json:"verdict"`      // null until verdicts are given
+	Warnings     []Warning     `json:"warnings"`
+}
+
+// Run describes one of the traces.
+type Run struct {
+	Label          string            `json:"label"`
+	Trace          string            `json:"trace"` // identity
+	MadeBy         string            `json:"made_by"`
+	Engine         string            `json:"engine"`
+	EngineVersion  string            `json:"engine_version"`
+	Target         *string           `json:"target"`
+	Source         *string           `json:"source"` // identity of the trace that was replayed
+	Pace           *string           `json:"pace"`
+	Speed          *float64          `json:"speed"`
+	Timing         string            `json:"timing"`
+	Started        string            `json:"started"`
+	SpanS          *float64          `json:"span_s"` // first request to last reply
+	Sessions       uint64            `json:"sessions"`
+	Events         uint64            `json:"events"`
+	Requests       uint64            `json:"requests"`
+	Statements     uint64            `json:"statements"`
+	StatementsPerS *float64          `json:"statements_per_s"`
+	Operations     map[string]uint64 `json:"operations"` // events that are no statements
+	Gaps           uint64            `json:"gaps"`
+	Missing        uint64            `json:"missing"` // events the gaps name
+	Complete       bool              `json:"complete"`
+	Damage         []trace.Damage    `json:"damage"`
+	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free
+	Valid          *bool             `json:"valid"`             // null without a schedule
+}
+
+// Total holds the figures of all statements.
+type Total struct {
+	Runs    []Figures `json:"runs"`
+	Verdict *string   `json:"verdict"`
+	Change  *Change   `json:"change"`
+}
+
+// Fingerprint holds the figures of the statements that share a normalised text.
+type Fingerprint struct {
+	ID      string    `json:"id"`
+	SQL     string    `json:"sql"`
+	Op      string    `json:"op"` // the first word: select, insert
+	Runs    []Figures `json:"runs"`
+	Verdict *string   `json:"verdict"`
+	Change  *Change   `json:"change"` // of the second run against the first
+}
+
+// Figures are the figures of some statements in one run.
+type Figures struct {
+	Count      uint64                       `json:"count"`
+	OK         uint64                       `json:"ok"`
+	Errors     map[string]uint64            `json:"errors"` // by code
+	Other      map[string]map[string]uint64 `json:"other"`  // skipped, filtered, lost, unsent: by reason
+	Rows       uint64                       `json:"rows"`
+	ReplyBytes uint64                       `json:"reply_bytes"`
+	Fetches    uint64                       `json:"fetches"`
+	SharePct   *float64                     `json:"share_pct"` // of the run's total service time
+	Service    *Latency                     `json:"service_us"`
+	Response   *Latency                     `json:"response_us"` // null without a schedule
+	Diverged   *Diverged                    `json:"diverged"`    // null in a recording
+	Change     *Change                      `json:"change"`      // against the first run; null in that one
+}
+
+// Failed is the number of statements that ended with an error.
+func (f *Figures) Failed() uint64 {
+	n := uint64(0)
+	for _, count := range f.Errors {
+		n += count
+	}
+	return n
+}
+
+// Unanswered is the number of statements that had no outcome of their own.
+func (f *Figures) Unanswered() uint64 { return f.Count - f.OK - f.Failed() }
+
+// Report compares what was added. The first trace is the baseline.
+func (a *Analysis) Report() *Report {
+	r := &Report{
+		Schema: Schema, Runs: slices.Clone(a.runs), Total: Total{Runs: []Figures{}},
+		Fingerprints: []Fingerprint{}, Warnings: warnings(a.runs),
+	}
+	for i, f := range a.total {
+		r.Total.Runs = append(r.Total.Runs, a.figures(f, i))
+	}
+	r.Total.Change = compare(r.Total.Runs)
+	for _, row := range a.index.all() {
+		fp := Fingerprint{ID: row.id, SQL: row.sql, Op: row.op, Runs: []Figures{}}
+		for i := range a.runs {
+			fp.Runs = append(fp.Runs, a.figures(row.in(i), i))
+		}
+		fp.Change = compare(fp.Runs)
+		r.Fingerprints = append(r.Fingerprints, fp)
+	}
+	slices.SortStableFunc(r.Fingerprints, costlier)
+	return r
+}
+
+// costlier ranks by the total time of all runs, then by count, then by text,
+// so that the order does not depend on how sessions interleaved.
+func costlier(a, b Fingerprint) int {
+	timeA, countA := cost(a)
+	timeB, countB := cost(b)
+	return cmp.Or(cmp.Compare(timeB, timeA), cmp.Compare(countB, countA), cmp.Compare(a.SQL, b.SQL))
+}
+
+func cost(f Fingerprint) (us float64, count uint64) {
+	for i := range f.Runs {
+		if s := f.Runs[i].Service; s != nil {
+			us += s.Sum
+		}
+		count += f.Runs[i].Count
+	}
+	return us, count
+}
+
+func (a *Analysis) figures(f *figures, run int) Figures {
+	out := Figures{
+		Count: f.count, OK: f.ok, Errors: map[string]uint64{}, Other: map[string]map[string]uint64{},
+		Rows: f.rows, ReplyBytes: f.bytes, Fetches: f.fetches,
+		Service: f.service.latency(), Response: f.response.latency(),
+	}
+	for o, n := range f.outcomes {
+		if o.status == trace.Error {
+			out.Errors[o.reason] += n
+			continue
+		}
+		class := o.status.String()
+		if out.Other[class] == nil {
+			out.Other[class] = map[string]uint64{}
+		}
+		out.Other[class][o.reason] += n
+	}
+	if total := a.total[run].service.sum(); total > 0 {
+		out.SharePct = new(100 * f.service.sum() / total)
+	}
+	if a.runs[run].Source != nil {
+		out.Diverged = new(f.diverged)
+	}
+	return out
+}

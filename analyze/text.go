@@ -1,0 +1,332 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Text says how a report becomes text.
+type Text struct {
+	Top    int                 // fingerprints shown; 0: 20
+	Width  int                 // columns of the terminal; 0: 100
+	Escape func(string) string // makes foreign text safe to show
+}
+
+const (
+	defaultTop   = 20
+	defaultWidth = 100
+	sqlLines     = 2
+	labelWidth   = 14
+)
+
+// Write writes the report for people.
+func (t Text) Write(w io.Writer, r *Report) error {
+	t.Top, t.Width = cmp.Or(t.Top, defaultTop), cmp.Or(t.Width, defaultWidth)
+	p := page{Text: t, r: r}
+	p.headline()
+	p.runs()
+	p.totals()
+	p.statements()
+	p.errors()
+	p.operations()
+	p.footnotes()
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+type page struct {
+	Text
+	r *Report
+	b strings.Builder
+}
+
+func (p *page) line(format string, args ...any) {
+	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	p.b.WriteByte('\n')
+}
+
+func (p *page) label(run int) string {
+	return text.Snip(p.Escape(p.r.Runs[run].Label), labelWidth, "…")
+}
+
+// headline is the one sentence for who reads no further.
+func (p *page) headline() {
+	for i := range p.r.Runs {
+		run, f := &p.r.Runs[i], &p.r.Total.Runs[i]
+		s := fmt.Sprintf("%s: %s statements", p.label(i), number(f.Count))
+		if run.SpanS != nil {
+			s += " in " + duration(*run.SpanS*1e6)
+		}
+		if f.Service != nil {
+			s += fmt.Sprintf(", median %s, p99 %s", duration(f.Service.P50), duration(f.Service.P99))
+		}
+		s += ", " + plural(f.Failed(), "error")
+		if i > 0 && f.Change != nil {
+			s += fmt.Sprintf("; mean service time %s against %s", times(f.Change), p.label(0))
+		}
+		p.line("%s", s)
+	}
+}
+
+func plural(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
+}
+
+func (p *page) runs() {
+	rows := [][]string{{"run", "made by", "on", "span", "sessions", "requests", "statements", "per second"}}
+	for i := range p.r.Runs {
+		r := &p.r.Runs[i]
+		span := "-"
+		if r.SpanS != nil {
+			span = duration(*r.SpanS * 1e6)
+		}
+		on := strings.TrimSpace(r.Engine + " " + r.EngineVersion)
+		rows = append(rows, []string{
+			p.label(i), p.Escape(p.how(r)), text.Snip(p.Escape(on), 24, "…"), span,
+			number(r.Sessions), number(r.Requests), number(r.Statements), rate(r.StatementsPerS),
+		})
+	}
+	p.line("")
+	for _, l := range columns(rows, 3) {
+		p.line("%s", l)
+	}
+}
+
+// how says where a run comes from: capture, or replay with its pace.
+func (p *page) how(r *Run) string {
+	s := r.MadeBy
+	if r.Pace != nil && *r.Pace != "" {
+		s += " " + *r.Pace
+	}
+	if r.Speed != nil && *r.Speed != 0 && *r.Speed != 1 {
+		s += fmt.Sprintf(" ×%g", *r.Speed)
+	}
+	return s
+}
+
+var figureColumns = []string{"service time", "count", "share", "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "change"}
+
+// block is the rows of some statements: one per run, and one more where there
+// is a schedule to count from.
+func (p *page) block(runs []Figures) [][]string {
+	var rows [][]string
+	for i := range runs {
+		f := &runs[i]
+		row := []string{p.label(i), number(f.Count), share(f.SharePct)}
+		row = append(row, spread(f.Service)...)
+		rows = append(rows, append(row, number(f.Failed()), times(f.Change)))
+		if f.Response != nil {
+			row := []string{"  response", "", ""}
+			rows = append(rows, append(append(row, spread(f.Response)...), "", ""))
+		}
+	}
+	if len(runs) == 1 { // nothing to compare with
+		for i := range rows {
+			rows[i] = rows[i][:len(rows[i])-1]
+		}
+	}
+	return rows
+}
+
+func (p *page) header() []string {
+	if len(p.r.Runs) == 1 {
+		return figureColumns[:len(figureColumns)-1]
+	}
+	return figureColumns
+}
+
+func spread(l *Latency) []string {
+	if l == nil {
+		return []string{"-", "-", "-", "-", "-", "-"}
+	}
+	out := make([]string, 0, 6)
+	for _, us := range []float64{l.Mean, l.P50, l.P95, l.P99, l.P999, l.Max} {
+		out = append(out, duration(us))
+	}
+	return out
+}
+
+func (p *page) totals() {
+	p.line("\nAll statements")
+	for _, l := range columns(append([][]string{p.header()}, p.block(p.r.Total.Runs)...), 1) {
+		p.line("%s", l)
+	}
+	p.notable(p.r.Total.Runs, "")
+}
+
+// statements is one table, so that its columns stand in line, with each
+// statement's text put in above its rows.
+func (p *page) statements() {
+	shown := p.r.Fingerprints[:min(p.Top, len(p.r.Fingerprints))]
+	if len(shown) == 0 {
+		return
+	}
+	rows := [][]string{p.header()}
+	var sizes []int
+	for i := range shown {
+		b := p.block(shown[i].Runs)
+		rows = append(rows, b...)
+		sizes = append(sizes, len(b))
+	}
+	lines := columns(rows, 1)
+	p.line("\nStatements, the costliest first\n%s\n%s", lines[0], lines[1])
+	lines = lines[2:]
+	for i := range shown {
+		p.sql(i+1, &shown[i])
+		for _, l := range lines[:sizes[i]] {
+			p.line("%s", l)
+		}
+		p.notable(shown[i].Runs, "  ")
+		lines = lines[sizes[i]:]
+	}
+	p.rest(p.r.Fingerprints[len(shown):])
+}
+
+func (p *page) sql(rank int, f *Fingerprint) {
+	indent := fmt.Sprintf("%d. ", rank)
+	width := p.Width - len(indent)
+	sql := text.Snip(p.Escape(f.SQL), sqlLines*width-width/4, " …") // words wrap early
+	lines := strings.Split(text.WrapSoft(sql, width), "\n")
+	for i, l := range lines {
+		if i > 0 {
+			indent = strings.Repeat(" ", len(indent))
+		}
+		p.line("%s%s", indent, strings.TrimLeft(l, " "))
+	}
+}
+
+func (p *page) rest(left []Fingerprint) {
+	if len(left) == 0 {
+		return
+	}
+	pct := 0.0
+	for i := range left {
+		for j := range left[i].Runs {
+			pct = max(pct, value(left[i].Runs[j].SharePct))
+		}
+	}
+	p.line("… and %s, none over %.1f%% of the time", plural(uint64(len(left)), "more fingerprint"), pct)
+}
+
+// notable writes what else was seen: outcomes that have no column.
+func (p *page) notable(runs []Figures, indent string) {
+	for i := range runs {
+		var parts []string
+		for _, class := range keys(runs[i].Other) {
+			parts = append(parts, class+" "+p.counts(runs[i].Other[class]))
+		}
+		if d := runs[i].Diverged; d != nil && d.Statements > 0 {
+			parts = append(parts, fmt.Sprintf("diverged %s (status %s, rows %s)", number(d.Statements), number(d.Status), number(d.Rows)))
+		}
+		if len(parts) > 0 {
+			p.line("%s%s: %s", indent, p.label(i), strings.Join(parts, "; "))
+		}
+	}
+}
+
+func (p *page) counts(m map[string]uint64) string {
+	var parts []string
+	for _, k := range keys(m) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", number(m[k]), p.Escape(cmp.Or(k, "no reason"))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func keys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (p *page) errors() {
+	codes := map[string]bool{}
+	header := []string{"error"}
+	for i := range p.r.Total.Runs {
+		header = append(header, p.label(i))
+		for code := range p.r.Total.Runs[i].Errors {
+			codes[code] = true
+		}
+	}
+	if len(codes) == 0 {
+		return
+	}
+	rows := [][]string{header}
+	for _, code := range keys(codes) {
+		row := []string{p.Escape(code)}
+		for i := range p.r.Total.Runs {
+			row = append(row, number(p.r.Total.Runs[i].Errors[code]))
+		}
+		rows = append(rows, row)
+	}
+	p.line("")
+	for _, l := range columns(rows, 1) {
+		p.line("%s", l)
+	}
+}
+
+// operations are the events that are no statements.
+func (p *page) operations() {
+	p.line("")
+	for i := range p.r.Runs {
+		var parts []string
+		for _, op := range keys(p.r.Runs[i].Operations) {
+			parts = append(parts, number(p.r.Runs[i].Operations[op])+" "+op)
+		}
+		if len(parts) > 0 {
+			p.line("%s: besides statements %s", p.label(i), strings.Join(parts, ", "))
+		}
+	}
+}
+
+func (p *page) footnotes() {
+	for _, w := range p.r.Warnings {
+		note := fmt.Sprintf("note: %s: %s", strings.Join(w.Runs, ", "), w.Text)
+		for _, l := range strings.Split(text.WrapSoft(p.Escape(note), p.Width), "\n") {
+			p.line("%s", strings.TrimLeft(l, " "))
+		}
+	}
+}
+
+// columns lays rows out, the first as header; the first left columns stand
+// left, the rest right. There is one line per row, and one under the header.
+func columns(rows [][]string, left int) []string {
+	t := table.NewWriter()
+	style := table.StyleLight
+	style.Options = table.Options{SeparateHeader: true}
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	var configs []table.ColumnConfig
+	for i := range rows[0] {
+		align := text.AlignRight
+		if i < left {
+			align = text.AlignLeft
+		}
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+	}
+	t.SetColumnConfigs(configs)
+	for i, cells := range rows {
+		row := make(table.Row, len(cells))
+		for j := range cells {
+			row[j] = cells[j]
+		}
+		if i == 0 {
+			t.AppendHeader(row)
+			continue
+		}
+		t.AppendRow(row)
+	}
+	return strings.Split(t.Render(), "\n")
+}

@@ -1,0 +1,78 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// How numbers stand in text: three digits, a unit, and columns that stay narrow.
+
+// duration writes microseconds.
+func duration(us float64) string {
+	switch {
+	case us <= 0:
+		return "0"
+	case us < 1:
+		return fmt.Sprintf("%.0fns", us*1e3)
+	case us < 1e3:
+		return three(us) + "µs"
+	case us < 1e6:
+		return three(us/1e3) + "ms"
+	case us < 120e6:
+		return three(us/1e6) + "s"
+	case us < 7200e6:
+		return fmt.Sprintf("%.1fmin", us/60e6)
+	default:
+		return fmt.Sprintf("%.1fh", us/3600e6)
+	}
+}
+
+func three(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return fmt.Sprintf("%.2f", v)
+	}
+}
+
+// number writes a count with thousands apart.
+func number(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func rate(perS *float64) string {
+	if perS == nil {
+		return "-"
+	}
+	if *perS >= 100 {
+		return number(uint64(math.Round(*perS)))
+	}
+	return three(*perS)
+}
+
+func share(pct *float64) string {
+	if pct == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", *pct)
+}
+
+// times writes a change: in percent while that is easy to grasp.
+func times(c *Change) string {
+	switch {
+	case c == nil || c.Pct == nil:
+		return "-"
+	case *c.Pct > 200:
+		return "×" + three(1+*c.Pct/100)
+	default:
+		return fmt.Sprintf("%+.1f%%", *c.Pct)
+	}
+}
