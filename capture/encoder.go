@@ -197,13 +197,16 @@ func (e *encoder) reply(l *life, r *row) {
 	e.answerLate(l, r)
 }
 
-// emit writes an event, with its reply if that is known.
+// emit writes an event, with its reply if that is known. An event that the
+// writer refuses is a gap of its own.
 func (e *encoder) emit(l *life, r, reply *row) {
 	l.next = r.ordinal
 	if e.broken != nil {
-		e.lose(l, r.ordinal, r.ordinal, r.at)
-	} else {
-		e.check(e.write(l, r, reply))
+		e.lose(l, r)
+	} else if err := e.write(l, r, reply); err != nil {
+		if e.check(err); e.broken == nil {
+			e.record(trace.Gap{Session: l.id, First: r.ordinal, Last: r.ordinal, Start: r.at, Why: err.Error()})
+		}
 	}
 	l.next = r.ordinal + 1
 }
@@ -231,10 +234,11 @@ func (e *encoder) write(l *life, r, reply *row) error {
 		fill(&ev.Reply, r.at, reply)
 	}
 	e.last = written{l, r.ordinal, ref{id, e.generation(), own}}
-	if reply == nil {
+	err = e.w.Event(ev)
+	if err == nil && reply == nil {
 		l.remember(r, e.last.ref, guess, shape)
 	}
-	return e.w.Event(ev)
+	return err
 }
 
 // remember keeps what a reply that comes later will need.

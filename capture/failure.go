@@ -30,9 +30,10 @@ func (e *encoder) level() pressure {
 	return relaxed
 }
 
-// check takes note of a failure to write.
+// check takes note of a failure to write. What the writer held is lost, and
+// will be in the gaps that it writes itself when it can write again.
 func (e *encoder) check(err error) {
-	if err == nil || e.broken != nil {
+	if err == nil || e.broken != nil || e.w != nil && e.w.Failed() == nil {
 		return
 	}
 	e.broken, e.trouble = err, err
@@ -42,11 +43,9 @@ func (e *encoder) check(err error) {
 		return
 	}
 	for _, g := range e.w.Lost() {
-		if l := e.live[g.Session]; l != nil {
-			e.lose(l, g.First, g.Last, g.Start)
-		} else {
-			g.Why = whyUnwritable
-			e.record(g)
+		e.count(g)
+		if l := e.live[g.Session]; l != nil && !l.policy.dropping {
+			l.policy.begin(false, whyUnwritable)
 		}
 	}
 }
@@ -54,24 +53,19 @@ func (e *encoder) check(err error) {
 // recovered keeps a bug of ours from ending the traffic.
 func (e *encoder) recovered() {
 	if p := recover(); p != nil {
-		e.check(fmt.Errorf("internal error: %v", p))
-		e.dead = true
+		e.broken = fmt.Errorf("internal error: %v", p)
+		e.trouble, e.dead = e.broken, true
+		e.recorder.broken.Store(true)
 	}
 }
 
-// lose notes events of a session that were not written. The session is not
-// recorded until it is idle again.
-func (e *encoder) lose(l *life, first, last uint64, start int64) {
-	p := &l.policy
-	if !p.dropping {
-		p.begin(false, whyUnwritable)
+// lose notes an event that was not written because nothing can be. The session
+// is not recorded until it is idle again.
+func (e *encoder) lose(l *life, r *row) {
+	if !l.policy.dropping {
+		l.policy.begin(false, whyUnwritable)
 	}
-	if p.lossy && !p.told && first <= p.last+1 {
-		p.first, p.last = min(p.first, first), max(p.last, last)
-		return
-	}
-	e.tell(l)
-	p.miss(first, last, start)
+	l.policy.miss(r.ordinal, r.ordinal, r.at)
 }
 
 // tell records what a session has lost.
@@ -94,11 +88,7 @@ func (e *encoder) gap(l *life, r *row) {
 
 // record puts a gap into the summary and the trace, now or later.
 func (e *encoder) record(g trace.Gap) {
-	e.counted++
-	e.missing += g.Last - g.First + 1
-	if len(e.gaps) < listedGaps {
-		e.gaps = append(e.gaps, g)
-	}
+	e.count(g)
 	if e.broken == nil {
 		err := e.w.Gap(g)
 		if err == nil {
@@ -108,6 +98,15 @@ func (e *encoder) record(g trace.Gap) {
 	}
 	if len(e.untold) < listedGaps {
 		e.untold = append(e.untold, g)
+	}
+}
+
+// count puts a gap into the summary.
+func (e *encoder) count(g trace.Gap) {
+	e.counted++
+	e.missing += g.Last - g.First + 1
+	if len(e.gaps) < listedGaps {
+		e.gaps = append(e.gaps, g)
 	}
 }
 

@@ -90,6 +90,9 @@ func (p *Proxy) welcome(ctx context.Context, c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(p.options.HandshakeTimeout))
 	packet, code, err := startPacket(c)
 	now := p.options.Now()
+	if err == nil && p.closing.Load() {
+		err = refuse(codeClosing, "retrace capture is ending", "connect to the database itself")
+	}
 	if err == nil && over && code != pg.CodeCancel {
 		err = refuse(codeFull, fmt.Sprintf("retrace capture has reached its %d connections", p.options.MaxConns), "raise --max-connections or the limit of open files")
 	}
@@ -108,14 +111,14 @@ func (p *Proxy) welcome(ctx context.Context, c net.Conn) {
 // turnAway ends a connection that does not become a session.
 func (p *Proxy) turnAway(c net.Conn, err error) {
 	defer p.conns.Add(-1)
-	p.refused.Add(1)
-	p.options.Log.Info("refused a connection", "client", c.RemoteAddr(), "reason", err)
 	var r *refusal
-	if errors.As(err, &r) && r.word != nil {
-		dismiss(c, r.word)
+	if !errors.As(err, &r) || r.word == nil {
+		_ = c.Close() // a health check, as like as not
 		return
 	}
-	_ = c.Close()
+	p.refused.Add(1)
+	p.options.Log.Info("refused a connection", "client", c.RemoteAddr(), "reason", err)
+	dismiss(c, r.word)
 }
 
 // gone closes a connection and takes it off the count.

@@ -44,7 +44,7 @@ var cancelShape = []byte{2, 2}
 // cancel writes a session that is one cancel request.
 func (e *encoder) cancel(l *life, r *row) {
 	if e.broken != nil {
-		e.lose(l, 0, 0, r.at)
+		e.lose(l, r)
 		return
 	}
 	id, err := e.w.Intern(trace.OpCancel, 0, cancelShape, func() (string, []uint32) { return "cancel", nil })

@@ -14,9 +14,8 @@ import (
 	"github.com/retrace-db/retrace/internal/clock"
 )
 
-// Options of a proxy. Zero values are usable but for Listen and Dial.
+// Options of a proxy. Zero values are usable but for Dial.
 type Options struct {
-	Listen   string // host:port
 	Target   string // named in messages, without secrets
 	Dial     func(context.Context) (net.Conn, error)
 	Recorder *Recorder // nil: pass on without recording
@@ -63,6 +62,7 @@ type Proxy struct {
 	turned   chan struct{} // room for clients that are told there is no room
 
 	conns   atomic.Int64 // accepted and not closed, sessions or not
+	closing atomic.Bool
 	running sync.WaitGroup
 	counts
 }
@@ -81,14 +81,19 @@ type Counts struct {
 	Failed   int64 // sessions for which the target could not be reached
 }
 
-// Listen opens the proxy's address. Serve must follow.
-func Listen(o Options) (*Proxy, error) {
-	o.complete()
-	l, err := net.Listen("tcp", o.Listen)
+// Listen opens an address for a proxy.
+func Listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w", o.Listen, listenReason(err))
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, listenReason(err))
 	}
-	return &Proxy{options: o, listener: l, turned: make(chan struct{}, 64)}, nil
+	return l, nil
+}
+
+// New makes a proxy of a listener. Serve must follow.
+func New(l net.Listener, o Options) *Proxy {
+	o.complete()
+	return &Proxy{options: o, listener: l, turned: make(chan struct{}, 64)}
 }
 
 // listenReason leaves out what the caller says already.
@@ -105,9 +110,6 @@ func listenReason(err error) error {
 	}
 	return op.Err
 }
-
-// Addr is where the proxy listens.
-func (p *Proxy) Addr() net.Addr { return p.listener.Addr() }
 
 // Counts reads the proxy's counters.
 func (p *Proxy) Counts() Counts {
@@ -148,6 +150,7 @@ func ignoreClosed(err error) error {
 
 // drain ends all sessions, those that are idle first.
 func (p *Proxy) drain(giveUp func()) {
+	p.closing.Store(true)
 	for _, pump := range p.pumps {
 		pump.drain()
 	}

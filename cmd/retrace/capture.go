@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/retrace-db/retrace/capture"
+	"github.com/retrace-db/retrace/internal/clock"
+	"github.com/retrace-db/retrace/internal/target"
+	"github.com/retrace-db/retrace/trace"
+)
+
+type captureCmd struct {
+	Listen         string        `default:"127.0.0.1:6432" placeholder:"HOST:PORT" help:"Where applications connect to (${default})."`
+	Target         string        `required:"" placeholder:"URL" help:"The database, as postgres://HOST:PORT. Users and passwords are those of the applications."`
+	Write          string        `short:"w" required:"" placeholder:"FILE" help:"The trace to write; - is stdout."`
+	Force          bool          `help:"Overwrite FILE."`
+	Duration       time.Duration `placeholder:"D" help:"End by itself after this time, such as 10m."`
+	MaxConnections int           `placeholder:"N" help:"Refuse connections over this many (what the limit of open files allows)."`
+	Output         string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Summary as text (on stderr) or json (on stdout)."`
+	Quiet          bool          `short:"q" help:"Say nothing but what went wrong."`
+}
+
+func (*captureCmd) Help() string {
+	return `Applications connect to --listen as they would to the database; each connection
+is passed on to --target byte for byte, and what it asked and how long the answer
+took is recorded. SIGINT or SIGTERM ends the recording: no new connections are
+taken, and those that are open are let go between two transactions.`
+}
+
+func (*captureCmd) Examples() string {
+	return `retrace capture --target postgres://db.example:5432 -w monday.trace
+retrace capture --listen 127.0.0.1:7000 --target postgres://localhost -w - --duration 1m | retrace trace info -`
+}
+
+// Validate finds what is wrong before anything is opened.
+func (c *captureCmd) Validate() error {
+	const try = "retrace capture --listen 127.0.0.1:6432 --target postgres://127.0.0.1:5432 -w new.trace"
+	switch {
+	case c.Duration < 0:
+		return usageError(try+" --duration 10m", "--duration %s is negative", c.Duration)
+	case c.MaxConnections < 0:
+		return usageError(try, "--max-connections %d is negative", c.MaxConnections)
+	case c.Write == "-" && c.Output == "json":
+		return usageError(try+" -o json", "-w - and -o json both want stdout")
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return usageError(try, "--listen %q is not HOST:PORT", c.Listen)
+	}
+	return nil
+}
+
+// Run records until it is told to stop. To be stopped is how it is meant to
+// end, so a signal exits with 0.
+func (c *captureCmd) Run(ctx context.Context, env Env) error {
+	to, err := c.target(ctx, env)
+	if err != nil {
+		return err
+	}
+	listener, err := capture.Listen(c.Listen)
+	if err != nil {
+		return err
+	}
+	out, err := c.create(env)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	r := &recording{captureCmd: c, env: env, target: to, clock: clock.NewTimers(), talk: &talk{to: env.Err}}
+	return r.run(ctx, listener, out)
+}
+
+// source is the target, and where it is.
+type source struct {
+	*target.Target
+	addresses []string
+}
+
+func (c *captureCmd) target(ctx context.Context, env Env) (source, error) {
+	t, err := target.Parse(c.Target, env.Getenv)
+	if err != nil {
+		return source{}, usageError("retrace capture --target postgres://127.0.0.1:5432 -w new.trace", "%w", err)
+	}
+	if t.RequiresTLS() {
+		return source{}, fmt.Errorf("%s asks for TLS (sslmode=require or stricter), and capture cannot speak TLS to its target yet: use sslmode=prefer or disable, or a tunnel that speaks it", t)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	addresses, err := t.Addresses(ctx)
+	return source{t, addresses}, err
+}
+
+func (c *captureCmd) create(env Env) (traceOut, error) {
+	if c.Write != "-" {
+		file, err := trace.Create(c.Write, c.Force)
+		return traceOut{file, file}, err
+	}
+	if env.OutTTY {
+		return traceOut{}, usageError("retrace capture --target URL -w new.trace", "-w - would write a binary trace to the terminal")
+	}
+	return traceOut{env.Out, nil}, nil
+}
+
+// traceOut is where the trace goes.
+type traceOut struct {
+	io.Writer
+	file *trace.File // nil for stdout
+}
+
+// done gives the file its name if the trace is whole.
+func (o traceOut) done(whole bool) error {
+	switch {
+	case o.file == nil:
+		return nil
+	case whole:
+		return o.file.Close()
+	}
+	return o.file.Abandon()
+}

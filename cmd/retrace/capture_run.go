@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/retrace-db/retrace/capture"
+	"github.com/retrace-db/retrace/internal/clock"
+	"github.com/retrace-db/retrace/trace"
+)
+
+// recording is one run of capture.
+type recording struct {
+	*captureCmd
+	env    Env
+	target source
+	clock  *clock.Timers
+	talk   *talk
+
+	proxy    *capture.Proxy
+	recorder *capture.Recorder
+	began    time.Time
+	rate     rate
+}
+
+func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut) error {
+	address := listener.Addr().String()
+	r.recorder = capture.NewRecorder(capture.RecorderOptions{Out: out, Header: r.header(address), Now: r.clock.Now})
+	until, cancel := r.until(ctx)
+	defer cancel()
+	hurry, stop := r.hurry()
+	defer stop()
+	r.proxy = capture.New(listener, capture.Options{
+		Target: r.target.String(), Dial: r.target.Dial, Recorder: r.recorder, Log: slog.New(r.talk),
+		MaxConns: r.MaxConnections, Hurry: hurry, Now: r.clock.Now,
+	})
+	r.began = time.Now()
+	r.greet(address)
+	progress := r.env.watch("capture", r.Quiet, r.step)
+	r.talk.redirect(progress)
+	var probing sync.WaitGroup
+	probing.Go(func() { r.probe(until) })
+	err := r.proxy.Serve(until)
+	probing.Wait()
+	progress.Stop()
+	unwritten := r.recorder.Close()
+	err = errors.Join(err, out.done(unwritten == nil))
+	return errors.Join(err, r.report(unwritten))
+}
+
+func (r *recording) header(listen string) trace.Header {
+	return trace.Header{
+		Engine: "postgres", MadeBy: trace.ByCapture, Tool: "retrace " + toolVersion(), Timing: trace.TimingOriginal,
+		Started: time.Unix(0, r.clock.Now()).UTC().Format(time.RFC3339Nano),
+		Source:  &trace.Source{Target: r.target.String(), Addresses: r.target.addresses, Listen: []string{listen}},
+	}
+}
+
+// until is the end of the recording: a signal, or the time given.
+func (r *recording) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.Duration > 0 {
+		return context.WithTimeout(ctx, r.Duration)
+	}
+	return context.WithCancel(ctx)
+}
+
+// hurry is closed by a signal that comes when the recording is ending already:
+// who sends it does not want to wait for sessions to become idle.
+func (r *recording) hurry() (hurry <-chan struct{}, stop func()) {
+	signals, closed := make(chan os.Signal, 4), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	var over atomic.Bool
+	if r.Duration > 0 {
+		time.AfterFunc(r.Duration, func() { over.Store(true) })
+	}
+	go func() {
+		for range signals {
+			if over.Swap(true) {
+				close(closed)
+				return
+			}
+		}
+	}()
+	return closed, func() { signal.Stop(signals); close(signals) }
+}
+
+// greet says what is going on and what to do.
+func (r *recording) greet(address string) {
+	if ip := net.ParseIP(hostOf(address)); ip != nil && !ip.IsLoopback() {
+		_, _ = fmt.Fprintf(r.env.Err, "warning: %s can be reached from other machines; to whoever connects there the database sees this machine\n", address)
+	}
+	if r.Quiet {
+		return
+	}
+	into := r.Write
+	if into == "-" {
+		into = "stdout"
+	}
+	_, _ = fmt.Fprintf(r.env.Err, "capture: listening on %s, passing on to %s, recording into %s\n"+
+		"capture: point your application at %s instead of the database; %s\n",
+		address, escape(r.target.String()), escape(into), address, r.ending())
+}
+
+func (r *recording) ending() string {
+	if r.Duration > 0 {
+		return fmt.Sprintf("the recording ends in %s, or with Ctrl-C", r.Duration)
+	}
+	return "Ctrl-C ends the recording"
+}
+
+func hostOf(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
+}
+
+// probe says early that the target is not there. The recording goes on: it may
+// come up before the first application does.
+func (r *recording) probe(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c, err := r.target.Dial(ctx)
+	if err == nil {
+		_ = c.Close()
+	} else if ctx.Err() == nil {
+		slog.New(r.talk).Warn("the target is not there yet", "error", err)
+	}
+}
