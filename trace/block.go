@@ -122,3 +122,6 @@ func (h *blockHeader) known() bool {
 	}
 	return false
 }
+
+// maxStart bounds the JSON of a start block.
+const maxStart = 64 << 10

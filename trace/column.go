@@ -185,7 +185,8 @@ func (d *directory) bytes(id byte, z *unpacker, buf *[]byte) ([]byte, error) {
 	return nil, fmt.Errorf("column %d: unknown codec %d", id, c.codec)
 }
 
-// numbers opens a column of n numbers. An absent one is all zero.
+// numbers opens a column of n numbers, or of how many there are if n is -1. An
+// absent one is all zero.
 func (d *directory) numbers(id byte, n int, z *unpacker, buf *[]byte) (cursor, error) {
 	if !d.has(id) {
 		return cursor{repeat: true}, nil
@@ -199,7 +200,7 @@ func (d *directory) numbers(id byte, n int, z *unpacker, buf *[]byte) (cursor, e
 		return cursor{b: b}, err
 	}
 	v, k := binary.Uvarint(c.stored)
-	if k != len(c.stored) || k*n != c.raw {
+	if k <= 0 || k != len(c.stored) || c.raw%k != 0 || n >= 0 && k*n != c.raw {
 		return cursor{}, fmt.Errorf("column %d: damaged repeat", id)
 	}
 	return cursor{repeat: true, value: v}, nil

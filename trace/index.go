@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	trailerSize = 16
+	trailerSize = 24
 	trailerMark = "TRACEEND"
 )
 

@@ -52,6 +52,9 @@ func (w *Writer) openSegment() error {
 	if err != nil {
 		return fmt.Errorf("start block: %w", err)
 	}
+	if len(b) >= maxStart {
+		return fmt.Errorf("start block takes %d bytes, over %d: shorten its settings", len(b), maxStart)
+	}
 	w.buf, w.emitted = w.buf[:0], w.emitted[:0]
 	w.seg.start = append(b, '\n')
 	w.emitPlain(blockHeader{kind: kindStart, count: 1, first: started.UnixNano(), last: started.UnixNano()}, w.seg.start)
@@ -131,11 +134,12 @@ func (w *Writer) closeSegment() error {
 	return nil
 }
 
-// sealTrailer ends the index block with the length of the segment, so that one
-// can hop backwards from the end of a file.
+// sealTrailer ends the index block with the lengths of the segment and of the
+// block's body, so that one can hop backwards from the end of a file.
 func (w *Writer) sealTrailer() {
-	length := uint64(w.seg.length) + uint64(len(w.buf)) + trailerSize
-	w.buf = binary.LittleEndian.AppendUint64(w.buf, length)
+	body := uint64(len(w.buf) - headerSize + trailerSize)
+	w.buf = binary.LittleEndian.AppendUint64(w.buf, uint64(w.seg.length)+headerSize+body)
+	w.buf = binary.LittleEndian.AppendUint64(w.buf, body)
 	w.buf = append(w.buf, trailerMark...)
 	h := w.emitted[0].blockHeader
 	stored := w.buf[headerSize:]

@@ -2,50 +2,9 @@ package trace
 
 import (
 	"errors"
-	"io"
-	"os"
 )
 
 var errStub = errors.New("trace: not built yet")
-
-type File struct{ *os.File }
-
-func Create(path string, force bool) (*File, error) { return nil, errStub }
-
-type Reader struct{}
-
-type ReadOptions struct{ NoValues bool }
-
-type Late struct {
-	Session, Ordinal uint64
-	Reply
-	Entry *Entry // nil: unchanged
-}
-
-type Batch struct {
-	Header *Header // of the segment the block belongs to
-	Events []Event
-	Late   []Late
-	Gaps   []Gap
-	States []State
-}
-
-type Damage struct {
-	File     string `json:"file"`
-	From, To int64
-	What     string `json:"what"`
-}
-
-func Open(paths ...string) (*Reader, error)        { return nil, errStub }
-func NewReader(r io.Reader, name string) *Reader   { return &Reader{} }
-func (r *Reader) Options(o ReadOptions)            {}
-func (r *Reader) Header() *Header                  { return nil }
-func (r *Reader) Headers() []*Header               { return nil }
-func (r *Reader) Next(b *Batch) error              { return errStub }
-func (r *Reader) Damage() []Damage                 { return nil }
-func (r *Reader) Complete() bool                   { return false }
-func (r *Reader) Each(fn func(*Event) error) error { return errStub }
-func (r *Reader) Close() error                     { return nil }
 
 // Summary is what Info says about a trace.
 type Summary struct {
@@ -82,7 +41,3 @@ type FirstDifference struct {
 }
 
 func Diff(a, b []string) (*Difference, error) { return nil, errStub }
-
-type decoder struct{}
-
-func (d *decoder) openEntries(dir *directory, n int) (*entryColumns, error) { return nil, nil }

@@ -27,16 +27,20 @@ func (p *packer) pack(dst, src []byte) []byte { return p.e.EncodeAll(src, dst) }
 // unpacker decompresses columns into buffers no larger than announced.
 type unpacker struct{ d *zstd.Decoder }
 
-func newUnpacker() (*unpacker, error) {
+func newUnpacker() (unpacker, error) {
 	d, err := zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(maxRaw+slack),
 		zstd.WithDecodeAllCapLimit(true))
-	return &unpacker{d}, err
+	return unpacker{d}, err
 }
 
-func (u *unpacker) close() { u.d.Close() }
+func (u *unpacker) close() {
+	if u.d != nil {
+		u.d.Close()
+	}
+}
 
 // slack lets the decoder copy whole words past the end, its faster path.
 const slack = 64

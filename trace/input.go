@@ -1,0 +1,106 @@
+package trace
+
+import (
+	"errors"
+	"io"
+)
+
+// input gives the bytes of a trace by offset. A reader goes forward through it
+// and says what it is done with, so that a pipe needs to keep little.
+type input interface {
+	// view gives n bytes at an offset, fewer only at the end of the input or
+	// with an error. They are valid until the next call. buf is scratch.
+	view(off int64, n int, buf *[]byte) ([]byte, error)
+	// forget says that nothing before this offset will be asked for again.
+	forget(off int64)
+}
+
+// chunk is by how much buffers grow: a length that was read from the input
+// makes no larger allocation than the input has bytes for.
+const chunk = 1 << 20
+
+// readSome reads n bytes into buf by way of read, growing as bytes arrive.
+func readSome(buf []byte, n int, read func([]byte) (int, error)) ([]byte, error) {
+	for len(buf) < n {
+		want := min(n, len(buf)+chunk)
+		if cap(buf) < want {
+			grown := make([]byte, len(buf), min(n, max(want, 2*cap(buf))))
+			copy(grown, buf)
+			buf = grown
+		}
+		k, err := read(buf[len(buf):want])
+		buf = buf[:len(buf)+k]
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return buf, err
+		}
+	}
+	return buf, nil
+}
+
+// fileInput is a regular file, or anything else one can read by offset.
+type fileInput struct{ f io.ReaderAt }
+
+func (in fileInput) view(off int64, n int, buf *[]byte) ([]byte, error) {
+	at := off
+	b, err := readSome((*buf)[:0], n, func(p []byte) (int, error) {
+		k, err := in.f.ReadAt(p, at)
+		at += int64(k)
+		return k, err
+	})
+	*buf = b
+	return b, err
+}
+
+func (fileInput) forget(int64) {}
+
+// streamInput is a pipe: it keeps what was not forgotten.
+type streamInput struct {
+	r    io.Reader
+	buf  []byte // from offset base
+	base int64
+	err  error
+}
+
+func (in *streamInput) view(off int64, n int, _ *[]byte) ([]byte, error) {
+	in.skipTo(off)
+	skip := int(off - in.base)
+	if in.err == nil && len(in.buf) < skip+n {
+		in.buf, in.err = readSome(in.buf, skip+n, func(p []byte) (int, error) {
+			k, err := io.ReadFull(in.r, p)
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = io.EOF
+			}
+			return k, err
+		})
+	}
+	if len(in.buf) <= skip {
+		return nil, in.err
+	}
+	return in.buf[skip:min(len(in.buf), skip+n)], in.err
+}
+
+// skipTo drops bytes that lie before an offset which has been forgotten.
+func (in *streamInput) skipTo(off int64) {
+	if off <= in.base+int64(len(in.buf)) {
+		return
+	}
+	gap := off - in.base - int64(len(in.buf))
+	n, err := io.CopyN(io.Discard, in.r, gap)
+	if err != nil && !errors.Is(err, io.EOF) {
+		in.err = err
+	}
+	in.base += int64(len(in.buf)) + n
+	in.buf = in.buf[:0]
+}
+
+func (in *streamInput) forget(off int64) {
+	n := off - in.base
+	if n <= 0 || n > int64(len(in.buf)) {
+		return
+	}
+	in.buf = in.buf[:copy(in.buf, in.buf[n:])]
+	in.base = off
+}
