@@ -44,6 +44,8 @@ func (b *Batch) size() int { return len(b.Events) + len(b.Late) + len(b.Gaps) + 
 type Reader struct {
 	sources []*source
 	headers []*Header
+	files   []string
+	piped   uint64 // bytes read from pipes that have ended
 	damage  []Damage
 	torn    bool
 	started bool
@@ -51,6 +53,8 @@ type Reader struct {
 	err     error
 	dec     decoder
 	body    []byte
+	gaps    uint64
+	missing uint64
 }
 
 // NewReader reads a trace from a pipe or anything else that is read once.
@@ -95,6 +99,16 @@ func (r *Reader) Damage() []Damage { return r.damage }
 // written was read: no damage, and every segment closed.
 func (r *Reader) Complete() bool { return r.ended && !r.torn && len(r.damage) == 0 }
 
+// Gaps says how many gaps were read so far, and how many events they name.
+func (r *Reader) Gaps() (gaps, events uint64) { return r.gaps, r.missing }
+
+func (r *Reader) count(gaps []Gap) {
+	for i := range gaps {
+		r.gaps++
+		r.missing += gaps[i].Last - gaps[i].First + 1
+	}
+}
+
 // Close lets go of files. A Reader that was read to its end needs no Close.
 func (r *Reader) Close() error {
 	for _, s := range r.sources {
@@ -126,6 +140,7 @@ func (r *Reader) Next(b *Batch) error {
 		s.ready = false
 		ok, err := s.read(b)
 		if ok {
+			r.count(b.Gaps)
 			return nil
 		}
 		r.err = err
