@@ -102,7 +102,7 @@ func (r *Reader) Complete() bool { return r.ended && !r.torn && len(r.damage) ==
 // Gaps says how many gaps were read so far, and how many events they name.
 func (r *Reader) Gaps() (gaps, events uint64) { return r.gaps, r.missing }
 
-func (r *Reader) count(gaps []Gap) {
+func (r *Reader) countGaps(gaps []Gap) {
 	for i := range gaps {
 		r.gaps++
 		r.missing += gaps[i].Last - gaps[i].First + 1
@@ -140,7 +140,7 @@ func (r *Reader) Next(b *Batch) error {
 		s.ready = false
 		ok, err := s.read(b)
 		if ok {
-			r.count(b.Gaps)
+			r.countGaps(b.Gaps)
 			return nil
 		}
 		r.err = err
