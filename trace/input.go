@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"io"
+	"os"
 )
 
 // input gives the bytes of a trace by offset. A reader goes forward through it
@@ -55,6 +56,14 @@ func (in fileInput) view(off int64, n int, buf *[]byte) ([]byte, error) {
 }
 
 func (fileInput) forget(int64) {}
+
+func openInput(path string) (in fileInput, done func(), err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return fileInput{}, nil, err
+	}
+	return fileInput{f}, func() { _ = f.Close() }, nil // was only read
+}
 
 // streamInput is a pipe: it keeps what was not forgotten.
 type streamInput struct {

@@ -36,6 +36,7 @@ func Open(paths ...string) (*Reader, error) {
 		r.sources = append(r.sources, r.fileSource(c))
 		for i := range c {
 			r.headers = append(r.headers, c[i].header)
+			r.files = append(r.files, c[i].file)
 		}
 	}
 	return r, nil

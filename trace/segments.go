@@ -19,6 +19,7 @@ type segmentRef struct {
 	at, end int64 // end may be beyond the end of a file that still grows
 	tag     uint32
 	header  *Header
+	index   int64 // offset of its index block, 0 if it has none that is known
 }
 
 // findSegments lists the segments of a file: by hopping from index to index
@@ -60,12 +61,12 @@ func segmentBefore(f io.ReaderAt, end int64, u *unpacker) (segmentRef, bool) {
 	if length > uint64(end) || body > maxStored || body+2*headerSize > length {
 		return segmentRef{}, false
 	}
-	at := end - int64(length)
-	if h, tag, ok := readStart(f, at); ok {
-		return segmentRef{at: at, tag: tag, header: h}, true
+	at, index := end-int64(length), end-int64(body)-headerSize
+	h, tag, ok := readStart(f, at)
+	if !ok {
+		h, tag, ok = startFromIndex(f, index, u)
 	}
-	h, tag, ok := startFromIndex(f, end-int64(body)-headerSize, u)
-	return segmentRef{at: at, tag: tag, header: h}, ok
+	return segmentRef{at: at, tag: tag, header: h, index: index}, ok
 }
 
 // readStart reads a start block.

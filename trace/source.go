@@ -132,6 +132,9 @@ func (s *source) endInput() {
 	if s.seg != nil && !s.seg.closed {
 		s.r.torn = true
 	}
+	if p, ok := s.in.(*streamInput); ok {
+		s.r.piped += uint64(p.base) + uint64(len(p.buf))
+	}
 	s.in = nil
 	if len(s.refs) == 0 {
 		s.closeFile()

@@ -6,24 +6,6 @@ import (
 
 var errStub = errors.New("trace: not built yet")
 
-// Summary is what Info says about a trace.
-type Summary struct {
-	Headers  []*Header
-	Complete bool
-	Damage   []Damage
-	Totals
-}
-
-func Info(paths ...string) (*Summary, error) { return nil, errStub }
-
-// Report is what Verify found.
-type Report struct {
-	Summary
-	Problems []string
-}
-
-func Verify(paths ...string) (*Report, error) { return nil, errStub }
-
 // Difference is what Diff found.
 type Difference struct {
 	Equal           bool             `json:"equal"`

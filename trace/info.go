@@ -1,0 +1,233 @@
+package trace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+)
+
+// Summary is what Info says about a trace.
+type Summary struct {
+	Headers  []*Header
+	Complete bool     // every segment was closed and nothing is damaged, as far as was read
+	Damage   []Damage // what could not be read
+	Totals
+}
+
+// Span is from the first request to the last reply, in seconds.
+func (s *Summary) Span() float64 {
+	if s.Events == 0 {
+		return 0
+	}
+	return float64(s.Last-s.First) / 1e9
+}
+
+// BytesPerStatement is 0 where there is no statement.
+func (s *Summary) BytesPerStatement() float64 {
+	if s.Statements == 0 {
+		return 0
+	}
+	return float64(s.Bytes) / float64(s.Statements)
+}
+
+// Info counts what traces hold. Where every segment has an index that is
+// believed, and nothing else is read: what lies between may still be damaged,
+// which Verify finds.
+func Info(paths ...string) (*Summary, error) {
+	r, err := Open(paths...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // was only read
+	if s, ok := r.indexed(); ok {
+		return s, nil
+	}
+	r.Options(ReadOptions{NoValues: true})
+	return r.count()
+}
+
+// indexed sums the totals of the segments if each has an index and none before
+// it is missing, since a session is counted where it begins.
+func (r *Reader) indexed() (*Summary, bool) {
+	s := &Summary{Headers: r.headers, Complete: true}
+	for _, src := range r.sources {
+		if src.in != nil {
+			return nil, false // a pipe
+		}
+		for i, ref := range src.refs {
+			if ref.index == 0 || ref.header.Segment != i {
+				return nil, false
+			}
+			x, err := loadIndex(ref, &r.dec.z)
+			if err != nil {
+				return nil, false
+			}
+			s.Totals.add(x.totals)
+		}
+	}
+	var err error
+	s.Bytes, err = r.sizeOfFiles()
+	return s, err == nil
+}
+
+// sizeOfFiles counts each file once.
+func (r *Reader) sizeOfFiles() (uint64, error) {
+	sum, seen := uint64(0), map[string]bool{}
+	for _, file := range r.files {
+		if seen[file] {
+			continue
+		}
+		seen[file] = true
+		info, err := os.Stat(file)
+		if err != nil {
+			return 0, err
+		}
+		sum += uint64(info.Size())
+	}
+	return sum, nil
+}
+
+// count reads a trace to its end and counts. A session is counted when it
+// begins and forgotten when it ends, so that only live ones take memory.
+func (r *Reader) count() (*Summary, error) {
+	c := counter{live: map[uint64]bool{}}
+	var b Batch
+	for {
+		err := r.Next(&b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.take(&b)
+	}
+	s := &Summary{Headers: r.headers, Complete: r.Complete(), Damage: r.damage, Totals: c.totals}
+	var err error
+	if s.Bytes, err = r.sizeOfFiles(); err == nil {
+		s.Bytes += r.piped
+	}
+	return s, err
+}
+
+// counter keeps the totals of what is read.
+type counter struct {
+	live   map[uint64]bool
+	totals Totals
+}
+
+func (c *counter) take(b *Batch) {
+	for i := range b.Events {
+		c.event(&b.Events[i])
+	}
+	for i := range b.Gaps {
+		c.totals.Gaps++
+		c.totals.Missing += b.Gaps[i].Last - b.Gaps[i].First + 1
+	}
+}
+
+func (c *counter) event(e *Event) {
+	t := Totals{Events: 1, First: e.Start, Last: e.Start}
+	if e.HasReply {
+		t.Last = e.End()
+	}
+	if e.RequestEnd {
+		t.Requests = 1
+	}
+	op := e.Entry.Op
+	if op.Statement() {
+		t.Statements = 1
+	}
+	if !c.live[e.Session] {
+		t.Sessions = 1
+		c.live[e.Session] = true
+	}
+	if op == OpEnd || op == OpCancel {
+		delete(c.live, e.Session)
+	}
+	c.totals.add(t)
+}
+
+// loadedIndex is an index block that was read.
+type loadedIndex struct {
+	blocks []placed
+	totals Totals
+}
+
+// loadIndex reads the index of a segment that has one.
+func loadIndex(ref segmentRef, u *unpacker) (*loadedIndex, error) {
+	f, err := os.Open(ref.file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // was only read
+	var b []byte
+	in := fileInput{f}
+	head, err := in.view(ref.index, headerSize, &b)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseHeader(head)
+	if err != nil || h.kind != kindIndex || h.stored < trailerSize || h.tag != ref.tag {
+		return nil, fmt.Errorf("%s: no index at byte %d", ref.file, ref.index)
+	}
+	body, err := in.view(ref.index+headerSize, int(h.stored), &b)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) != int(h.stored) || crc32.Checksum(body, castagnoli) != h.body {
+		return nil, fmt.Errorf("%s: index at byte %d is damaged", ref.file, ref.index)
+	}
+	return parseIndex(&h, body[:len(body)-trailerSize], u)
+}
+
+func parseIndex(h *blockHeader, body []byte, u *unpacker) (*loadedIndex, error) {
+	var dir directory
+	if err := dir.parse(body, int(h.columns)); err != nil {
+		return nil, err
+	}
+	if h.count > maxIndex+256 {
+		return nil, fmt.Errorf("index of %d blocks", h.count)
+	}
+	var buf []byte
+	text, err := dir.bytes(colTotals, u, &buf)
+	if err != nil {
+		return nil, err
+	}
+	x := &loadedIndex{blocks: make([]placed, h.count)}
+	if err := json.Unmarshal(text, &x.totals); err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return x, x.columns(&dir, u)
+}
+
+func (x *loadedIndex) columns(dir *directory, u *unpacker) error {
+	n := len(x.blocks)
+	var offset, first int64
+	for _, col := range []struct {
+		id  byte
+		set func(p *placed, v uint64)
+	}{
+		{colOffset, func(p *placed, v uint64) { offset += int64(v); p.offset = offset }},
+		{colStored, func(p *placed, v uint64) { p.stored = uint32(v) }},
+		{colKind, func(p *placed, v uint64) { p.kind = byte(v) }},
+		{colCount, func(p *placed, v uint64) { p.count = uint32(v) }},
+		{colFirst, func(p *placed, v uint64) { first += unzigzag(v); p.first = first }},
+	} {
+		var buf []byte
+		c, err := dir.numbers(col.id, n, u, &buf)
+		if err != nil {
+			return fmt.Errorf("index: %w", err)
+		}
+		for i := range x.blocks {
+			col.set(&x.blocks[i], c.next())
+		}
+		if !c.done() {
+			return fmt.Errorf("index: column %d has another length", col.id)
+		}
+	}
+	return nil
+}
