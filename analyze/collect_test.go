@@ -16,11 +16,13 @@ type fixed struct {
 	headers  []*trace.Header
 	damage   []trace.Damage
 	complete bool
+	gaps     uint64
 }
 
 func (f fixed) Headers() []*trace.Header { return f.headers }
 func (f fixed) Damage() []trace.Damage   { return f.damage }
 func (f fixed) Complete() bool           { return f.complete }
+func (f fixed) Gaps() (uint64, uint64)   { return f.gaps, 3 * f.gaps }
 
 // recording is the input of a plain captured trace.
 func recording() fixed {
@@ -364,6 +366,7 @@ func TestWarnings(t *testing.T) {
 	other.damage = []trace.Damage{{File: "f", From: 1, To: 2, What: "torn"}}
 	torn := replayOf("closed")
 	torn.complete = false
+	torn.gaps = 2
 	a := New(Options{})
 	for i, in := range []fixed{base, other, torn} {
 		a.addEvents(fmt.Sprint(i), in, []trace.Event{ev(1, selectOne, 0, 1)})
@@ -373,7 +376,7 @@ func TestWarnings(t *testing.T) {
 		got[w.Code] = w.Runs
 	}
 	want := map[string][]string{
-		"damaged": {"1"}, "incomplete": {"2"}, "different_source": {"1"}, "different_engine": {"1"},
+		"damaged": {"1"}, "incomplete": {"2"}, "gaps": {"2"}, "different_source": {"1"}, "different_engine": {"1"},
 		"different_pace": {"1"}, "different_speed": {"1"},
 	}
 	if !reflect.DeepEqual(got, want) {

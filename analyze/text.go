@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ const (
 	defaultTop   = 20
 	defaultWidth = 100
 	sqlLines     = 2
-	labelWidth   = 14
+	labelWidth   = 12
 )
 
 // Write writes the report for people.
@@ -59,7 +60,7 @@ func (p *page) label(run int) string {
 func (p *page) headline() {
 	for i := range p.r.Runs {
 		run, f := &p.r.Runs[i], &p.r.Total.Runs[i]
-		s := fmt.Sprintf("%s: %s statements", p.label(i), number(f.Count))
+		s := fmt.Sprintf("%s: %s", p.label(i), plural(f.Count, "statement"))
 		if run.SpanS != nil {
 			s += " in " + duration(*run.SpanS*1e6)
 		}
@@ -68,7 +69,7 @@ func (p *page) headline() {
 		}
 		s += ", " + plural(f.Failed(), "error")
 		if i > 0 && f.Change != nil {
-			s += fmt.Sprintf("; mean service time %s against %s", times(f.Change), p.label(0))
+			s += fmt.Sprintf("; mean %s against %s", times(f.Change), p.label(0))
 		}
 		p.line("%s", s)
 	}
@@ -178,7 +179,9 @@ func (p *page) statements() {
 		sizes = append(sizes, len(b))
 	}
 	lines := columns(rows, 1)
-	p.line("\nStatements, the costliest first\n%s\n%s", lines[0], lines[1])
+	p.line("\nStatements, the costliest first")
+	p.line("%s", lines[0])
+	p.line("%s", lines[1])
 	lines = lines[2:]
 	for i := range shown {
 		p.sql(i+1, &shown[i])
@@ -194,7 +197,8 @@ func (p *page) statements() {
 func (p *page) sql(rank int, f *Fingerprint) {
 	indent := fmt.Sprintf("%d. ", rank)
 	width := p.Width - len(indent)
-	sql := text.Snip(p.Escape(f.SQL), sqlLines*width-width/4, " …") // words wrap early
+	rows := p.rowsEach(f.Runs)
+	sql := text.Snip(p.Escape(f.SQL), sqlLines*width-width/4-len(rows), " …") + rows // words wrap early
 	lines := strings.Split(text.WrapSoft(sql, width), "\n")
 	for i, l := range lines {
 		if i > 0 {
@@ -202,6 +206,25 @@ func (p *page) sql(rank int, f *Fingerprint) {
 		}
 		p.line("%s%s", indent, strings.TrimLeft(l, " "))
 	}
+}
+
+// rowsEach says how many rows a statement returned or changed, once if all
+// runs agree.
+func (p *page) rowsEach(runs []Figures) string {
+	var parts []string
+	for i := range runs {
+		each := "-"
+		if f := &runs[i]; f.OK > 0 {
+			each = strings.TrimSuffix(three(float64(f.Rows)/float64(f.OK)), ".00")
+		}
+		if !slices.Contains(parts, each) && each != "-" {
+			parts = append(parts, each)
+		}
+	}
+	if len(parts) == 0 || len(parts) == 1 && parts[0] == "0" {
+		return ""
+	}
+	return "  (rows: " + strings.Join(parts, " → ") + ")"
 }
 
 func (p *page) rest(left []Fingerprint) {
@@ -214,7 +237,7 @@ func (p *page) rest(left []Fingerprint) {
 			pct = max(pct, value(left[i].Runs[j].SharePct))
 		}
 	}
-	p.line("… and %s, none over %.1f%% of the time", plural(uint64(len(left)), "more fingerprint"), pct)
+	p.line("… and %s, none over %.1f%% of the time", plural(uint64(len(left)), "more fingerprint"), math.Ceil(pct*10)/10)
 }
 
 // notable writes what else was seen: outcomes that have no column.

@@ -23,13 +23,19 @@ type Env struct {
 
 // grammar is the command line: one field per verb, in the order of the help.
 type grammar struct {
+	Capture captureCmd `cmd:"" help:"Record what applications ask a database, through a proxy."`
+	Analyze analyzeCmd `cmd:"" help:"Say what each statement cost, in one trace or side by side in several."`
+	Trace   traceCmd   `cmd:"" help:"Look into a trace: info, cat, verify, diff."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 const description = `retrace records database traffic at the wire, re-issues it against candidate databases, and compares what each statement cost.`
 
 // Examples stand at the end of the help of the whole.
-func (*grammar) Examples() string { return "retrace version" }
+func (*grammar) Examples() string {
+	return `retrace capture --listen 127.0.0.1:6432 --target postgres://127.0.0.1:5432 -w monday.trace
+retrace analyze monday.trace`
+}
 
 // run does what the arguments ask and returns the exit code.
 func run(ctx context.Context, env Env, args []string) int {

@@ -1,0 +1,149 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/retrace-db/retrace/trace"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares with a file, or rewrites it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs (go test -update rewrites it); got:\n%s", name, got)
+	}
+}
+
+// shop is made-up traffic on a few statements whose cost is known: each
+// session runs them in turn, slowed by a factor.
+func shop(seed uint64, slower float64, due bool) []trace.Event {
+	r := rand.New(rand.NewPCG(seed, 1))
+	kinds := []struct {
+		entry *trace.Entry
+		us    float64
+	}{
+		{entry(trace.OpExecute, "select name, price from product where id = $1"), 120},
+		{entry(trace.OpQuery, "UPDATE stock SET n = n - 0 WHERE product = 0 AND place IN (0, 0, 0) RETURNING n"), 900 * slower},
+		{entry(trace.OpQuery, "insert into audit (at, who, what) values (now(), '', ''), (now(), '', '') -- 0"), 300},
+		{entry(trace.OpQuery, "select count(*) from orders join customer using (customer_id) join address using (address_id)"+
+			" where customer.name like '' and address.country = '' and orders.created between '' and '' group by address.country order by 0 limit 0"), 25_000},
+		{entry(trace.OpQuery, "\x1b[31mselect 'forged \u202e line\n"), 10},
+	}
+	var events []trace.Event
+	for id := range uint64(3) {
+		at := int64(id)
+		events = append(events, ev(id, connect, at, at+2000))
+		at += 3000
+		for i := range 200 {
+			k := kinds[min(r.IntN(40)/10+r.IntN(2)*r.IntN(2), len(kinds)-1)]
+			took := int64(k.us * math.Exp(0.3*r.NormFloat64()))
+			e := ev(id, k.entry, at, at+took)
+			e.State, e.HasDue, e.Due = 'I', due, e.Start-r.Int64N(300)*us
+			switch {
+			case i%50 == 7:
+				e.Status, e.Reason, e.Rows = trace.Error, "23505", 0
+			case i%67 == 8:
+				e.Status, e.Reason, e.Rows = trace.Skipped, "aborted", 0
+			case due && i%60 == 9:
+				e.Diverged = trace.DivergedRows
+			}
+			events = append(events, e)
+			at += took + r.Int64N(2000)
+		}
+		events = append(events, ev(id, ending, at, at))
+	}
+	return events
+}
+
+func reports() map[string]*Report {
+	two := New(Options{})
+	two.addEvents("captured", recording(), shop(1, 1, false))
+	two.addEvents("aurora", replayOf("original"), shop(1, 1.4, true))
+	torn := recording()
+	torn.damage = []trace.Damage{{File: "shop.trace", From: 100, To: 300, What: "torn"}}
+	torn.headers[0].EngineVersion = "15.20"
+	lost := []trace.Event{with(ev(1, selectOne, 0, 0), func(e *trace.Event) { e.HasReply = false })}
+	return map[string]*Report{
+		"one":     analysed(recording(), shop(1, 1, false)...),
+		"two":     two.Report(),
+		"empty":   analysed(recording()),
+		"single":  analysed(recording(), ev(1, selectOne, 0, 1)),
+		"lost":    analysed(torn, lost...),
+		"extreme": analysed(recording(), ev(1, selectOne, 0, 7200e6), with(ev(2, selectOne, 0, 0), func(e *trace.Event) { e.Took = 100 })),
+	}
+}
+
+func TestGoldenText(t *testing.T) {
+	for name, r := range reports() {
+		var b bytes.Buffer
+		if err := (Text{Top: 6 - len(r.Runs), Escape: quoted4}).Write(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".txt", b.Bytes())
+		for _, line := range strings.Split(b.String(), "\n") {
+			if n := text.StringWidthWithoutEscSequences(line); n > 100 {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+	}
+}
+
+// quoted4 stands in for the escaping of the command line.
+func quoted4(s string) string {
+	q := fmt.Sprintf("%+q", s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}
+
+func TestGoldenJSON(t *testing.T) {
+	for name, r := range reports() {
+		b, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		golden(t, name+".json", append(b, '\n'))
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for us, want := range map[float64]string{
+		0: "0", -1: "0", 0.1: "100ns", 1: "1.00µs", 12.34: "12.3µs", 999.4: "999µs", 1234: "1.23ms", 56_789: "56.8ms",
+		1e6: "1.00s", 119e6: "119s", 120e6: "2.0min", 7200e6: "2.0h", 86400e6: "24.0h",
+	} {
+		if got := duration(us); got != want {
+			t.Errorf("duration(%g) = %q, want %q", us, got, want)
+		}
+	}
+	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", math.MaxUint64: "18,446,744,073,709,551,615"} {
+		if got := number(n); got != want {
+			t.Errorf("number(%d) = %q", n, got)
+		}
+	}
+	for pct, want := range map[float64]string{0: "+0.0%", -12.34: "-12.3%", 50: "+50.0%", 420: "×5.20"} {
+		if got := times(&Change{Pct: &pct}); got != want {
+			t.Errorf("times(%g) = %q, want %q", pct, got, want)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/term"
+
+	"github.com/retrace-db/retrace/analyze"
+	"github.com/retrace-db/retrace/trace"
+)
+
+type analyzeCmd struct {
+	Traces []string `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
+	Output string   `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
+	Top    int      `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
+	Quiet  bool     `short:"q" help:"No progress on stderr."`
+}
+
+func (*analyzeCmd) Help() string {
+	return `Service time is from the request, or in a pipeline from the end of what came before, to
+the last byte of the reply. Response time is from when the request was due; it is there
+where a replay kept a schedule. Statements that failed or were skipped are counted, but
+have no part in times. Statements that differ only in their values are one.`
+}
+
+func (*analyzeCmd) Examples() string {
+	return `retrace analyze monday.trace
+retrace analyze captured=monday.trace aurora=aurora.run
+retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
+}
+
+func (c *analyzeCmd) Validate() error {
+	const try = "retrace analyze monday.trace"
+	if c.Top < 0 {
+		return usageError(try+" --top 10", "--top %d is negative", c.Top)
+	}
+	stdin := 0
+	for _, t := range c.Traces {
+		if _, path := labelled(t); path == "-" {
+			stdin++
+		}
+	}
+	if stdin > 1 {
+		return usageError(try, "- (stdin) can be read once")
+	}
+	return nil
+}
+
+// Run reads each trace once, one after the other.
+func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
+	var events atomic.Uint64
+	talk := env.watch("analyze", c.Quiet, func() step {
+		return step{Words: fmt.Sprintf("%d events", events.Load())}
+	})
+	defer talk.Stop()
+	analysis := analyze.New(analyze.Options{})
+	names := labelNames{}
+	var damage []trace.Damage
+	for _, arg := range c.Traces {
+		label, path := labelled(arg)
+		before := events.Load()
+		found, err := c.add(env, analysis, names.unique(label), path, func(n uint64) error {
+			events.Store(before + n)
+			return ctx.Err()
+		})
+		if ctx.Err() != nil {
+			return interrupted(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		damage = append(damage, found...)
+	}
+	talk.Stop()
+	return errors.Join(c.print(env, analysis.Report()), damaged(damage))
+}
+
+func (c *analyzeCmd) add(env Env, a *analyze.Analysis, label, path string, tick func(uint64) error) ([]trace.Damage, error) {
+	r, err := openTraces(env, path)
+	if err != nil {
+		return nil, err
+	}
+	err = a.Add(label, r, tick)
+	return r.Damage(), errors.Join(err, r.Close())
+}
+
+func (c *analyzeCmd) print(env Env, r *analyze.Report) error {
+	if c.Output == "json" {
+		if c.Top > 0 && c.Top < len(r.Fingerprints) {
+			r.Fingerprints = r.Fingerprints[:c.Top]
+		}
+		return printJSON(env.Out, r)
+	}
+	out := bufio.NewWriter(env.Out)
+	err := analyze.Text{Top: c.Top, Width: columnsOf(env), Escape: escape}.Write(out, r)
+	return errors.Join(err, out.Flush())
+}
+
+// columnsOf is the width of the terminal, within reason; 0 where there is none.
+func columnsOf(env Env) int {
+	f, ok := env.Out.(*os.File)
+	if !ok || !env.OutTTY {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return min(max(width, 80), 200)
+}
+
+// labelled takes LABEL=TRACE apart. A file whose name holds a = is a file.
+func labelled(arg string) (label, path string) {
+	label, path, ok := strings.Cut(arg, "=")
+	if _, err := os.Stat(arg); ok && label != "" && path != "" && err != nil {
+		return label, path
+	}
+	if arg == "-" {
+		return "stdin", arg
+	}
+	name := filepath.Base(arg)
+	for _, ext := range []string{".part", ".trace", ".run"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name, arg
+}
+
+// labelNames tells traces of the same name apart.
+type labelNames map[string]int
+
+func (n labelNames) unique(label string) string {
+	n[label]++
+	if n[label] == 1 {
+		return label
+	}
+	return n.unique(fmt.Sprintf("%s-%d", label, n[label]))
+}
