@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -35,9 +37,14 @@ func (p *Program) Capture(ctx context.Context, target, trace string, args ...str
 		return nil, err
 	}
 	c := &Capture{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Trace: trace, done: make(chan struct{})}
-	all := append([]string{"capture", "--listen", c.Addr, "--target", target, "-w", trace, "-o", "json"}, args...)
-	c.cmd = p.Command(all...)
+	if !slices.Contains(args, "-o") {
+		args = append(args, "-o", "json")
+	}
+	c.cmd = p.Command(append([]string{"capture", "--listen", c.Addr, "--target", target, "-w", trace}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.said
+	if p.Talk != nil {
+		c.cmd.Stderr = io.MultiWriter(&c.said, p.Talk)
+	}
 	if err := dbtest.StartBound(c.cmd, syscall.SIGKILL); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,7 +21,11 @@ import (
 // Program is a built retrace.
 type Program struct {
 	Path string
-	Echo func(line string) // told each command line, if set
+
+	// Where somebody watches: Echo is told each command line, Talk gets what
+	// the program says on stderr, as it is said.
+	Echo func(line string)
+	Talk io.Writer
 }
 
 // Build builds the program of the working tree at root into dir.
@@ -67,7 +72,7 @@ func cut(s string) string {
 // Command prepares a command of the program with a clean environment.
 func (p *Program) Command(args ...string) *exec.Cmd {
 	if p.Echo != nil {
-		p.Echo("retrace " + strings.Join(args, " "))
+		p.Echo(p.Path + " " + strings.Join(args, " "))
 	}
 	cmd := exec.Command(p.Path, args...)
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent", "TZ=UTC", "TMPDIR=" + os.TempDir()}
@@ -86,6 +91,24 @@ func (p *Program) Run(ctx context.Context, args ...string) Result {
 	}
 	err := waitFor(ctx, cmd)
 	return Result{Code: exitCode(err), Out: out.String(), Err: said.String(), Took: time.Since(begun)}
+}
+
+// Show runs a command to its end with its output going straight to out, and
+// what it says to Talk.
+func (p *Program) Show(ctx context.Context, out io.Writer, args ...string) error {
+	cmd := p.Command(args...)
+	cmd.Stdout, cmd.Stderr = out, p.Talk
+	if err := dbtest.StartBound(cmd, syscall.SIGKILL); err != nil {
+		return err
+	}
+	err := waitFor(ctx, cmd)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("retrace %s: %w", args[0], err)
+	}
+	return nil
 }
 
 func waitFor(ctx context.Context, cmd *exec.Cmd) error {
