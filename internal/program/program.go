@@ -46,6 +46,7 @@ type Result struct {
 	Out  string // stdout
 	Err  string // stderr
 	Took time.Duration
+	CPU  time.Duration // user and system time, all threads
 }
 
 // JSON reads what the command wrote to stdout into v.
@@ -90,7 +91,11 @@ func (p *Program) Run(ctx context.Context, args ...string) Result {
 		return Result{Code: -1, Err: err.Error()}
 	}
 	err := waitFor(ctx, cmd)
-	return Result{Code: exitCode(err), Out: out.String(), Err: said.String(), Took: time.Since(begun)}
+	r := Result{Code: exitCode(err), Out: out.String(), Err: said.String(), Took: time.Since(begun)}
+	if s := cmd.ProcessState; s != nil {
+		r.CPU = s.UserTime() + s.SystemTime()
+	}
+	return r
 }
 
 // Show runs a command to its end with its output going straight to out, and

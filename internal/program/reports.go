@@ -11,6 +11,7 @@ type Captured struct {
 	Statements int64   `json:"statements"`
 	Bytes      int64   `json:"bytes"`
 	Gaps       []Gap   `json:"gaps"`
+	Missing    int64   `json:"missing"`
 	Complete   bool    `json:"complete"`
 }
 
