@@ -5,13 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"os"
-	"os/signal"
-	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/retrace-db/retrace/capture"
