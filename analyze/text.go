@@ -96,10 +96,7 @@ func (p *page) runs() {
 			number(r.Sessions), number(r.Requests), number(r.Statements), rate(r.StatementsPerS),
 		})
 	}
-	p.line("")
-	for _, l := range columns(rows, 3) {
-		p.line("%s", l)
-	}
+	p.section(columns(rows, 3))
 }
 
 // how says where a run comes from: capture, or replay with its pace.
@@ -293,32 +290,42 @@ func (p *page) errors() {
 		}
 		rows = append(rows, row)
 	}
-	p.line("")
-	for _, l := range columns(rows, 1) {
-		p.line("%s", l)
-	}
+	p.section(columns(rows, 1))
 }
 
 // operations are the events that are no statements.
 func (p *page) operations() {
-	p.line("")
+	var lines []string
 	for i := range p.r.Runs {
 		var parts []string
 		for _, op := range keys(p.r.Runs[i].Operations) {
 			parts = append(parts, number(p.r.Runs[i].Operations[op])+" "+op)
 		}
 		if len(parts) > 0 {
-			p.line("%s: besides statements %s", p.label(i), strings.Join(parts, ", "))
+			lines = append(lines, fmt.Sprintf("%s: besides statements %s", p.label(i), strings.Join(parts, ", ")))
 		}
 	}
+	p.section(lines)
 }
 
 func (p *page) footnotes() {
+	var lines []string
 	for _, w := range p.r.Warnings {
 		note := fmt.Sprintf("note: %s: %s", strings.Join(w.Runs, ", "), w.Text)
 		for _, l := range strings.Split(text.WrapSoft(p.Escape(note), p.Width), "\n") {
-			p.line("%s", strings.TrimLeft(l, " "))
+			lines = append(lines, strings.TrimLeft(l, " "))
 		}
+	}
+	p.section(lines)
+}
+
+// section writes lines after an empty one.
+func (p *page) section(lines []string) {
+	if len(lines) > 0 {
+		p.line("")
+	}
+	for _, l := range lines {
+		p.line("%s", l)
 	}
 }
 

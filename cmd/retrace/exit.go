@@ -67,10 +67,7 @@ func report(w io.Writer, err error) int {
 	}
 	code := 0
 	for _, e := range flatten(err) {
-		var x exitError
-		if !errors.As(e, &x) {
-			x = exitError{Code: exitFailed, Err: e}
-		}
+		x := coded(e)
 		if x.Err != nil {
 			_, _ = fmt.Fprintf(w, "retrace: %s\n", escapeLines(e.Error()))
 		}
@@ -80,6 +77,19 @@ func report(w io.Writer, err error) int {
 		code = worse(code, x.Code)
 	}
 	return code
+}
+
+// coded finds the code of an error, given by value or by pointer.
+func coded(err error) exitError {
+	var x exitError
+	if errors.As(err, &x) {
+		return x
+	}
+	var p *exitError
+	if errors.As(err, &p) {
+		return *p
+	}
+	return exitError{Code: exitFailed, Err: err}
 }
 
 func worse(a, b int) int {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -69,8 +71,34 @@ func writeEscaped(b *strings.Builder, r rune, raw string) {
 
 // printJSON writes v as the one JSON value of a verb.
 func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(safeJSON(b), '\n'))
+	return err
+}
+
+// safeJSON escapes what JSON leaves as it is and a terminal should not see.
+// The value stays the same.
+func safeJSON(b []byte) []byte {
+	safe := func(r rune) bool { return shown(r) || r == '\n' }
+	if bytes.IndexFunc(b, func(r rune) bool { return !safe(r) }) < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b)+16)
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		switch {
+		case safe(r):
+			out = append(out, b[:size]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		b = b[size:]
+	}
+	return out
 }

@@ -102,7 +102,7 @@ func (c *traceCatCmd) json(b []byte, e *trace.Event) ([]byte, error) {
 		l.Values = values(e)
 	}
 	line, err := json.Marshal(l)
-	return append(append(b, line...), '\n'), err
+	return append(append(b, safeJSON(line)...), '\n'), err
 }
 
 func (c *traceCatCmd) text(b []byte, e *trace.Event) ([]byte, error) {
@@ -116,7 +116,7 @@ func (c *traceCatCmd) text(b []byte, e *trace.Event) ([]byte, error) {
 			outcome += "(" + escape(e.Reason) + ")"
 		}
 	}
-	b = fmt.Appendf(b, "%s %d:%d %-8s %10s %6s %-10s %s", stamp(e.Start), e.Session, e.Ordinal, opName(e.Entry.Op), took, rows, outcome, escape(e.Entry.SQL()))
+	b = fmt.Appendf(b, "%s %-8s %-8s %10s %6s %-12s %s", stamp(e.Start), fmt.Sprintf("%d:%d", e.Session, e.Ordinal), opName(e.Entry.Op), took, rows, outcome, escape(e.Entry.SQL()))
 	if c.Values && len(e.Sizes) > 0 {
 		b = append(b, "  ["...)
 		b = append(b, strings.Join(shownValues(e), ", ")...)
@@ -184,8 +184,17 @@ func shownValues(e *trace.Event) []string {
 	out := make([]string, 0, len(e.Sizes))
 	eachValue(e, func() { out = append(out, "NULL") },
 		func() { out = append(out, "(redacted)") },
-		func(v string) { out = append(out, escape(v)) })
+		func(v string) { out = append(out, shownValue(v)) })
 	return out
+}
+
+// shownValue puts quotes where one could not tell where a value ends.
+func shownValue(v string) string {
+	v = escape(v)
+	if v == "" || v == "NULL" || strings.ContainsAny(v, `,[]()" `) {
+		return `"` + v + `"`
+	}
+	return v
 }
 
 // lossless is a JSON value from which the bytes can be had again.

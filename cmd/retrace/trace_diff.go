@@ -25,6 +25,14 @@ func (*traceDiffCmd) Examples() string {
 	return "retrace trace diff monday.trace again.trace && echo equal"
 }
 
+// Validate refuses what can be read only once.
+func (c *traceDiffCmd) Validate() error {
+	if c.A == "-" || c.B == "-" {
+		return usageError("retrace trace diff monday.trace again.trace", "- (stdin) cannot be compared, since a comparison reads its inputs more than once")
+	}
+	return nil
+}
+
 // diffReport is the JSON of trace diff.
 type diffReport struct {
 	Schema int `json:"schema"`
@@ -33,7 +41,7 @@ type diffReport struct {
 
 // Run compares what clients sent.
 func (c *traceDiffCmd) Run(_ context.Context, env Env) error {
-	d, err := trace.Diff(paths([]string{c.A}), paths([]string{c.B}))
+	d, err := trace.Diff([]string{c.A}, []string{c.B})
 	if err != nil {
 		return err
 	}
@@ -42,20 +50,34 @@ func (c *traceDiffCmd) Run(_ context.Context, env Env) error {
 	} else {
 		_, err = fmt.Fprintf(env.Out, "%s\n", diffText(d))
 	}
-	if d.Equal {
-		return err
+	if !d.Equal {
+		err = errors.Join(err, exitError{Code: exitDiffers})
 	}
-	return errors.Join(err, exitError{Code: exitDiffers})
+	for i, name := range []string{c.A, c.B} {
+		if !d.Complete[i] {
+			err = errors.Join(err, exitError{Code: exitDamaged, Err: fmt.Errorf("%s: not whole (retrace trace verify says where); compared was what could be read", name)})
+		}
+	}
+	return err
 }
 
 func diffText(d *trace.Difference) string {
-	if d.Equal {
-		return fmt.Sprintf("equal: %d sessions, %d events", d.Sessions[0], d.Events[0])
+	text := fmt.Sprintf("equal: %d sessions, %d events", d.Sessions[0], d.Events[0])
+	if !d.Equal {
+		text = fmt.Sprintf("different: %d sessions with %d events against %d with %d", d.Sessions[0], d.Events[0], d.Sessions[1], d.Events[1])
 	}
-	text := fmt.Sprintf("different: %d sessions with %d events against %d with %d", d.Sessions[0], d.Events[0], d.Sessions[1], d.Events[1])
+	if d.Exempt[0]+d.Exempt[1] > 0 {
+		text += fmt.Sprintf("\nleft out as exempt: %d and %d events", d.Exempt[0], d.Exempt[1])
+	}
 	if f := d.FirstDifference; f != nil {
-		text += fmt.Sprintf("\nfirst at session %d, event %d against session %d, event %d: %s",
-			f.Sessions[0], f.Ordinals[0], f.Sessions[1], f.Ordinals[1], escape(f.What))
+		text += fmt.Sprintf("\nfirst at %s against %s: %s", place(f, 0), place(f, 1), escape(f.What))
 	}
 	return text
+}
+
+func place(f *trace.FirstDifference, side int) string {
+	if f.Sessions[side] == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("session %d, event %d", f.Sessions[side], f.Ordinals[side])
 }

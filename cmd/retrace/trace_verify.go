@@ -20,11 +20,12 @@ retrace trace verify monday.trace.part || echo "exit $?: what could be read is a
 
 // verifyReport is the JSON of trace verify.
 type verifyReport struct {
-	Schema   int            `json:"schema"`
-	OK       bool           `json:"ok"`
-	Complete bool           `json:"complete"`
-	Damage   []trace.Damage `json:"damage"`
-	Problems []string       `json:"problems"`
+	Schema     int            `json:"schema"`
+	OK         bool           `json:"ok"`
+	Complete   bool           `json:"complete"`
+	Damage     []trace.Damage `json:"damage"`
+	Problems   []string       `json:"problems"`   // what the format forbids, the first hundred
+	Unanswered uint64         `json:"unanswered"` // events without a reply
 	trace.Totals
 }
 
@@ -35,10 +36,9 @@ func (c *traceVerifyCmd) Run(_ context.Context, env Env) error {
 		return err
 	}
 	r := verifyReport{
-		Schema: 1, Complete: found.Complete, Totals: found.Totals,
+		Schema: 1, OK: found.OK(), Complete: found.Complete, Totals: found.Totals, Unanswered: found.Unanswered,
 		Damage: append([]trace.Damage{}, found.Damage...), Problems: append([]string{}, found.Problems...),
 	}
-	r.OK = r.Complete && len(r.Damage)+len(r.Problems) == 0
 	if c.Output == "json" {
 		err = printJSON(env.Out, r)
 	} else {
@@ -52,6 +52,9 @@ func (c *traceVerifyCmd) Run(_ context.Context, env Env) error {
 
 func (r *verifyReport) text() string {
 	read := fmt.Sprintf("%d sessions, %d events, %d statements", r.Sessions, r.Events, r.Statements)
+	if r.Unanswered > 0 {
+		read += fmt.Sprintf(", %d events without a reply", r.Unanswered)
+	}
 	if r.OK {
 		return "whole: " + read
 	}
