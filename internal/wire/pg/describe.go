@@ -8,7 +8,7 @@ import (
 )
 
 // Describe returns what a dictionary entry shows of an event: its SQL with the
-// literals folded (numbers 0, strings '', comments gone), empty if it holds
+// literals folded (numbers 0, strings ”, comments gone), empty if it holds
 // none, and the parameter types that its Parse declares.
 func Describe(b []byte) (text string, types []uint32) {
 	for len(b) > 0 {

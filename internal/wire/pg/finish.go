@@ -187,9 +187,11 @@ func (c *Conversation) advance() {
 
 // answer tells the sink.
 func (c *Conversation) answer(e *pending) {
-	if !e.replied || e.first > e.done {
+	e.done = max(e.done, e.start) // if the two came with times out of order
+	if !e.replied {
 		e.first = e.done
 	}
+	e.first = min(max(e.first, e.start), e.done)
 	r := &c.rep
 	r.Ordinal, r.First, r.Done, r.Rows, r.Results = e.ordinal, e.first, e.done, e.rows+e.counted, e.results
 	r.Bytes, r.Outcome, r.Reason, r.State, r.Prepare = e.bytes, e.outcome, e.reason, c.state, e.prepare
@@ -198,6 +200,9 @@ func (c *Conversation) answer(e *pending) {
 
 // rest uses the moment when nothing is pending.
 func (c *Conversation) rest() {
+	if c.skipping {
+		return // the client does not know yet
+	}
 	if c.dirty {
 		c.dirty = false
 		for _, name := range c.renamed {

@@ -28,7 +28,6 @@ type Splitter struct {
 	shape    []byte
 	sizes    []uint64
 	values   []byte
-	literal  int // where the literal being written begins in the source
 	scratch  []byte
 	scan     sqltext.Literals
 	secrecy  sqltext.Secrecy
@@ -110,15 +109,14 @@ func (s *Splitter) body(typ byte, b []byte) {
 		}
 	case 'P':
 		if name, rest, ok := cstring(b); ok {
-			if sql, tail, ok := cstring(rest); ok {
-				s.text(b[:len(name)+1])
-				s.sql(sql, b[len(b)-len(tail)-1:])
+			if sql, _, ok := cstring(rest); ok {
+				s.sql(b, len(name)+1, len(name)+1+len(sql))
 				return
 			}
 		}
 	case 'Q':
 		if sql, tail, ok := cstring(b); ok && len(tail) == 0 {
-			s.sql(sql, b[len(sql):])
+			s.sql(b, 0, len(sql))
 			return
 		}
 	case 'F':
@@ -155,25 +153,21 @@ func (s *Splitter) hole(v []byte) {
 	s.values = append(s.values, v...)
 }
 
-// sql splits a text; tail follows it in the message.
-func (s *Splitter) sql(sql, tail []byte) {
-	s.scan.Reset(sql)
+// sql splits a message whose SQL lies in b[from:to].
+func (s *Splitter) sql(b []byte, from, to int) {
+	s.scan.Reset(b[from:to])
 	done := 0
 	for {
 		t, ok := s.scan.Next()
 		if !ok {
 			break
 		}
-		s.text(sql[done:t.Start])
-		s.hole(sql[t.Start:t.End])
-		done = t.End
+		s.text(b[done : from+t.Start])
+		s.hole(b[from+t.Start : from+t.End])
+		done = from + t.End
 	}
 	s.secrecy |= s.scan.Secrecy()
-	if rest := sql[done:]; len(rest) == 0 {
-		s.text(tail)
-	} else { // the two lie side by side
-		s.text(rest[: len(rest)+len(tail) : len(rest)+len(tail)])
-	}
+	s.text(b[done:])
 }
 
 // scanOnly judges a text that cannot be split.
