@@ -93,7 +93,7 @@ func (r *Reader) sizeOfFiles() (uint64, error) {
 // count reads a trace to its end and counts. A session is counted when it
 // begins and forgotten when it ends, so that only live ones take memory.
 func (r *Reader) count() (*Summary, error) {
-	c := counter{live: map[uint64]bool{}}
+	c := newCounter()
 	var b Batch
 	for {
 		err := r.Next(&b)
@@ -113,15 +113,25 @@ func (r *Reader) count() (*Summary, error) {
 	return s, err
 }
 
-// counter keeps the totals of what is read.
+// counter keeps the totals of what is read, and the starts of events that wait
+// for their replies.
 type counter struct {
-	live   map[uint64]bool
+	live   map[uint64]map[uint64]int64
 	totals Totals
 }
+
+func newCounter() counter { return counter{live: map[uint64]map[uint64]int64{}} }
 
 func (c *counter) take(b *Batch) {
 	for i := range b.Events {
 		c.event(&b.Events[i])
+	}
+	for i := range b.Late {
+		l := &b.Late[i]
+		if start, ok := c.live[l.Session][l.Ordinal]; ok {
+			c.totals.Last = max(c.totals.Last, start+l.Took)
+			delete(c.live[l.Session], l.Ordinal)
+		}
 	}
 	for i := range b.Gaps {
 		c.totals.Gaps++
@@ -131,9 +141,6 @@ func (c *counter) take(b *Batch) {
 
 func (c *counter) event(e *Event) {
 	t := Totals{Events: 1, First: e.Start, Last: e.Start}
-	if e.HasReply {
-		t.Last = e.End()
-	}
 	if e.RequestEnd {
 		t.Requests = 1
 	}
@@ -141,11 +148,21 @@ func (c *counter) event(e *Event) {
 	if op.Statement() {
 		t.Statements = 1
 	}
-	if !c.live[e.Session] {
+	pending, known := c.live[e.Session]
+	if !known {
 		t.Sessions = 1
-		c.live[e.Session] = true
+		c.live[e.Session] = nil
 	}
-	if op == OpEnd || op == OpCancel {
+	if e.HasReply {
+		t.Last = e.End()
+	} else {
+		if pending == nil {
+			pending = map[uint64]int64{}
+			c.live[e.Session] = pending
+		}
+		pending[e.Ordinal] = e.Start
+	}
+	if (op == OpEnd || op == OpCancel) && len(pending) == 0 {
 		delete(c.live, e.Session)
 	}
 	c.totals.add(t)

@@ -70,46 +70,51 @@ type streamInput struct {
 	r    io.Reader
 	buf  []byte // from offset base
 	base int64
-	err  error
+	keep int64 // what lies before is forgotten
 }
 
 func (in *streamInput) view(off int64, n int, _ *[]byte) ([]byte, error) {
-	in.skipTo(off)
+	if err := in.drop(); err != nil {
+		return nil, err
+	}
 	skip := int(off - in.base)
-	if in.err == nil && len(in.buf) < skip+n {
-		in.buf, in.err = readSome(in.buf, skip+n, func(p []byte) (int, error) {
-			k, err := io.ReadFull(in.r, p)
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				err = io.EOF
-			}
-			return k, err
-		})
+	var err error
+	if len(in.buf) < skip+n {
+		in.buf, err = readSome(in.buf, skip+n, in.read)
 	}
 	if len(in.buf) <= skip {
-		return nil, in.err
+		return nil, err
 	}
-	return in.buf[skip:min(len(in.buf), skip+n)], in.err
+	return in.buf[skip:min(len(in.buf), skip+n)], err
 }
 
-// skipTo drops bytes that lie before an offset which has been forgotten.
-func (in *streamInput) skipTo(off int64) {
-	if off <= in.base+int64(len(in.buf)) {
-		return
+// read fills p, as far as the pipe goes.
+func (in *streamInput) read(p []byte) (int, error) {
+	n, err := io.ReadFull(in.r, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
 	}
-	gap := off - in.base - int64(len(in.buf))
-	n, err := io.CopyN(io.Discard, in.r, gap)
-	if err != nil && !errors.Is(err, io.EOF) {
-		in.err = err
+	return n, err
+}
+
+// drop lets go of what is forgotten, and skips what was never looked at.
+func (in *streamInput) drop() error {
+	n := in.keep - in.base
+	if n <= 0 {
+		return nil
 	}
-	in.base += int64(len(in.buf)) + n
+	if n <= int64(len(in.buf)) {
+		in.buf = in.buf[:copy(in.buf, in.buf[n:])]
+		in.base = in.keep
+		return nil
+	}
+	skipped, err := io.CopyN(io.Discard, in.r, n-int64(len(in.buf)))
+	in.base += int64(len(in.buf)) + skipped
 	in.buf = in.buf[:0]
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
-func (in *streamInput) forget(off int64) {
-	n := off - in.base
-	if n <= 0 || n > int64(len(in.buf)) {
-		return
-	}
-	in.buf = in.buf[:copy(in.buf, in.buf[n:])]
-	in.base = off
-}
+func (in *streamInput) forget(off int64) { in.keep = max(in.keep, off) }

@@ -32,7 +32,7 @@ func Verify(paths ...string) (*Report, error) {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // was only read
-	v := verifier{count: counter{live: map[uint64]bool{}}, sessions: map[uint64]*verified{}, jumps: map[jump]bool{}}
+	v := verifier{count: newCounter(), sessions: map[uint64]*verified{}, jumps: map[jump]bool{}}
 	for _, s := range r.sources {
 		v.indexes(s, &r.dec.z)
 	}

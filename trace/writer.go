@@ -44,6 +44,8 @@ type Writer struct {
 	tick   int64
 	limit  int
 
+	maxBlocks int // of a segment
+
 	dict       *dictionary
 	generation int
 	sessions   map[uint64]*session
@@ -86,7 +88,7 @@ func NewWriter(w io.Writer, h Header, o WriterOptions) (*Writer, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	t := &Writer{out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxRaw/4),
+	t := &Writer{out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxRaw/4), maxBlocks: maxIndex,
 		sessions: map[uint64]*session{}, body: body{z: z}}
 	if err := t.openSegment(); err != nil {
 		return nil, err
