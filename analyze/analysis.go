@@ -27,10 +27,10 @@ func New(o Options) *Analysis {
 // tickEvery is how often a caller hears how far a pass is.
 const tickEvery = 1 << 14
 
-// Add reads one trace to its end. tick is called now and then with the number
-// of events so far; an error of it ends the pass. After an error the analysis
-// has what was read before.
-func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) error) error {
+// Add reads one trace to its end and says how many events it had. tick is
+// called now and then with their number so far; an error of it ends the pass.
+// What was read before an error is part of the report.
+func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) error) (uint64, error) {
 	r.Options(trace.ReadOptions{NoValues: true})
 	c := newCollector(a.index, len(a.runs))
 	err := r.Each(func(e *trace.Event) error {
@@ -41,10 +41,10 @@ func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) e
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("analyze %s: %w", label, err)
+		err = fmt.Errorf("analyze %s: %w", label, err)
 	}
 	a.add(c, label, r)
-	return nil
+	return c.facts.events, err
 }
 
 // input is what a run's description is made of beside its events.
@@ -71,6 +71,9 @@ func describe(run *Run, headers []*trace.Header) {
 		return
 	}
 	h := headers[0]
+	for _, other := range headers[1:] {
+		run.mixed = run.mixed || other.MadeBy != h.MadeBy || replayOf(other) != replayOf(h)
+	}
 	run.Trace, run.MadeBy, run.Engine, run.EngineVersion = h.Trace, h.MadeBy, h.Engine, h.EngineVersion
 	run.Timing, run.Started = h.Timing, h.Started
 	if h.Source != nil && h.Source.Target != "" {
@@ -82,6 +85,15 @@ func describe(run *Run, headers []*trace.Header) {
 			run.Speed = &h.Run.Speed
 		}
 	}
+}
+
+// replayOf is what was replayed and how, as far as it must be one for figures
+// to belong together.
+func replayOf(h *trace.Header) trace.Run {
+	if h.Run == nil {
+		return trace.Run{}
+	}
+	return trace.Run{Source: h.Run.Source, Target: h.Run.Target, Pace: h.Run.Pace, Speed: h.Run.Speed}
 }
 
 var opNames = map[trace.Op]string{

@@ -29,8 +29,8 @@ func recording() fixed {
 	return fixed{headers: []*trace.Header{{Trace: "aa", Engine: "postgres", MadeBy: trace.ByCapture, Timing: trace.TimingOriginal}}, complete: true}
 }
 
-// replayOf is the input of a run of the trace that recording describes.
-func replayOf(pace string) fixed {
+// runOf is the input of a run of the trace that recording describes.
+func runOf(pace string) fixed {
 	f := recording()
 	f.headers[0] = &trace.Header{
 		Trace: "bb", Engine: "postgres", MadeBy: trace.ByReplay, Timing: trace.TimingOriginal,
@@ -203,7 +203,7 @@ func TestResponseTimeIsFromWhenItWasDue(t *testing.T) {
 	due := func(us_ int64) func(*trace.Event) {
 		return func(e *trace.Event) { e.HasDue, e.Due = true, us_*us }
 	}
-	r := analysed(replayOf("original"),
+	r := analysed(runOf("original"),
 		with(ev(1, selectOne, 100, 400), due(100)),
 		with(ev(1, selectOne, 400, 500), due(200)),
 	)
@@ -219,7 +219,7 @@ func TestResponseTimeIsFromWhenItWasDue(t *testing.T) {
 	if !*r.Runs[0].Valid {
 		t.Error("not valid")
 	}
-	late := analysed(replayOf("original"), with(ev(1, selectOne, 2200, 2300), due(200)))
+	late := analysed(runOf("original"), with(ev(1, selectOne, 2200, 2300), due(200)))
 	if *late.Runs[0].Valid || late.Runs[0].ScheduleError.Max != 2000 || warned(late, "not_valid") == nil {
 		t.Errorf("late by 2 ms: %+v, %v", late.Runs[0], late.Warnings)
 	}
@@ -294,7 +294,7 @@ func TestFingerprintsBeyondTheLimitShareARow(t *testing.T) {
 		second = append(second, ev(1, entry(trace.OpQuery, fmt.Sprintf("select a%d", 4-i)), i*100, i*100+20))
 	}
 	a.addEvents("one", recording(), first)
-	a.addEvents("two", replayOf("closed"), second)
+	a.addEvents("two", runOf("closed"), second)
 	r := a.Report()
 	counts := map[string][2]uint64{}
 	for _, f := range r.Fingerprints {
@@ -323,7 +323,7 @@ func TestDivergence(t *testing.T) {
 		with(ev(1, selectOne, 2, 3), diverged(trace.DivergedRows)),
 		with(ev(1, selectOne, 4, 5), diverged(trace.DivergedRows|trace.DivergedStatus)),
 	}
-	if got := *analysed(replayOf("closed"), events...).Total.Runs[0].Diverged; got != (Diverged{2, 1, 2}) {
+	if got := *analysed(runOf("closed"), events...).Total.Runs[0].Diverged; got != (Diverged{2, 1, 2}) {
 		t.Errorf("got %+v", got)
 	}
 	if got := analysed(recording(), events[0]).Total.Runs[0].Diverged; got != nil {
@@ -335,8 +335,8 @@ func TestComparison(t *testing.T) {
 	a := New(Options{})
 	insert := entry(trace.OpQuery, "insert into t values (0)")
 	a.addEvents("before", recording(), []trace.Event{ev(1, selectOne, 0, 100), ev(1, insert, 200, 210)})
-	a.addEvents("after", replayOf("closed"), []trace.Event{ev(1, selectOne, 0, 150), ev(1, selectOne, 200, 350)})
-	a.addEvents("again", replayOf("original"), []trace.Event{ev(1, selectOne, 0, 50)})
+	a.addEvents("after", runOf("closed"), []trace.Event{ev(1, selectOne, 0, 150), ev(1, selectOne, 200, 350)})
+	a.addEvents("again", runOf("original"), []trace.Event{ev(1, selectOne, 0, 50)})
 	r := a.Report()
 	top := r.Fingerprints[0]
 	if top.SQL != "select ?" || top.Verdict != nil || r.Verdict != nil {
@@ -359,12 +359,13 @@ func TestComparison(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	base, other := replayOf("closed"), replayOf("original")
+	base, other := runOf("closed"), runOf("original")
 	other.headers[0].Run.Speed = 2
 	other.headers[0].Run.Source = "cc"
 	other.headers[0].Engine = "mysql"
 	other.damage = []trace.Damage{{File: "f", From: 1, To: 2, What: "torn"}}
-	torn := replayOf("closed")
+	torn := runOf("closed")
+	torn.headers = append(torn.headers, runOf("original").headers...)
 	torn.complete = false
 	torn.gaps = 2
 	a := New(Options{})
@@ -376,7 +377,7 @@ func TestWarnings(t *testing.T) {
 		got[w.Code] = w.Runs
 	}
 	want := map[string][]string{
-		"damaged": {"1"}, "incomplete": {"2"}, "gaps": {"2"}, "different_source": {"1"}, "different_engine": {"1"},
+		"damaged": {"1"}, "incomplete": {"2"}, "gaps": {"2"}, "mixed": {"2"}, "different_source": {"1"}, "different_engine": {"1"},
 		"different_pace": {"1"}, "different_speed": {"1"},
 	}
 	if !reflect.DeepEqual(got, want) {

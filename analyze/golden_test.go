@@ -81,7 +81,7 @@ func shop(seed uint64, slower float64, due bool) []trace.Event {
 func reports() map[string]*Report {
 	two := New(Options{})
 	two.addEvents("captured", recording(), shop(1, 1, false))
-	two.addEvents("aurora", replayOf("original"), shop(1, 1.4, true))
+	two.addEvents("aurora", runOf("original"), shop(1, 1.4, true))
 	torn := recording()
 	torn.damage = []trace.Damage{{File: "shop.trace", From: 100, To: 300, What: "torn"}}
 	torn.headers[0].EngineVersion = "15.20"

@@ -48,6 +48,8 @@ type Run struct {
 	Damage         []trace.Damage    `json:"damage"`
 	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free
 	Valid          *bool             `json:"valid"`             // null without a schedule
+
+	mixed bool // its files are of different runs
 }
 
 // Total holds the figures of all statements.

@@ -65,7 +65,7 @@ func analyzed(t testing.TB, readers ...*trace.Reader) *Report {
 	t.Helper()
 	a := New(Options{})
 	for i, r := range readers {
-		if err := a.Add(fmt.Sprint("run ", i), r, nil); err != nil {
+		if _, err := a.Add(fmt.Sprint("run ", i), r, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,8 @@ var checks = []struct {
 }{
 	{"empty", "no statement in the trace", func(r *Run) bool { return r.Statements == 0 }},
 	{"damaged", "parts could not be read; the figures are of what could", func(r *Run) bool { return len(r.Damage) > 0 }},
-	{"incomplete", "no proper end: the recording was cut off or goes on", func(r *Run) bool { return !r.Complete && len(r.Damage) == 0 }},
+	{"mixed", "its files are of different runs, read as one; name them one by one to compare them", func(r *Run) bool { return r.mixed }},
+	{"incomplete", "not read to a proper end: the recording was cut off or goes on, or reading it was interrupted", func(r *Run) bool { return !r.Complete && len(r.Damage) == 0 }},
 	{"gaps", "events were dropped while recording; counts are too low", func(r *Run) bool { return r.Gaps > 0 }},
 	{"not_valid", "the replayer itself was late (p99 over 1 ms and over 5 % of the median service time): response times are not the target's alone", func(r *Run) bool { return r.Valid != nil && !*r.Valid }},
 }

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/retrace-db/retrace/analyze"
-	"github.com/retrace-db/retrace/trace"
 )
 
 type analyzeCmd struct {
@@ -27,7 +26,8 @@ func (*analyzeCmd) Help() string {
 	return `Service time is from the request, or in a pipeline from the end of what came before, to
 the last byte of the reply. Response time is from when the request was due; it is there
 where a replay kept a schedule. Statements that failed or were skipped are counted, but
-have no part in times. Statements that differ only in their values are one.`
+have no part in times. Statements that differ only in their values are one. The
+percentile p of n samples is the sample of rank p·n/100, rounded, to three digits.`
 }
 
 func (*analyzeCmd) Examples() string {
@@ -53,7 +53,8 @@ func (c *analyzeCmd) Validate() error {
 	return nil
 }
 
-// Run reads each trace once, one after the other.
+// Run reads each trace once, one after the other. What was read before a
+// failure or a signal is reported all the same.
 func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	var events atomic.Uint64
 	talk := env.watch("analyze", c.Quiet, func() step {
@@ -62,33 +63,37 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	defer talk.Stop()
 	analysis := analyze.New(analyze.Options{})
 	names := labelNames{}
-	var damage []trace.Damage
+	var failed error
 	for _, arg := range c.Traces {
 		label, path := labelled(arg)
 		before := events.Load()
-		found, err := c.add(env, analysis, names.unique(label), path, func(n uint64) error {
-			events.Store(before + n)
-			return ctx.Err()
-		})
-		if ctx.Err() != nil {
-			return interrupted(ctx)
+		err := c.add(ctx, env, analysis, names.unique(label), path, func(n uint64) { events.Store(before + n) })
+		failed = errors.Join(failed, err)
+		if ctx.Err() != nil || exitOf(err) == exitFailed {
+			break
 		}
-		if err != nil {
-			return err
-		}
-		damage = append(damage, found...)
 	}
 	talk.Stop()
-	return errors.Join(c.print(env, analysis.Report()), damaged(damage))
+	if events.Load() == 0 && exitOf(failed) == exitFailed {
+		return failed
+	}
+	return errors.Join(c.print(env, analysis.Report()), failed, interrupted(ctx))
 }
 
-func (c *analyzeCmd) add(env Env, a *analyze.Analysis, label, path string, tick func(uint64) error) ([]trace.Damage, error) {
-	r, err := openTraces(env, path)
+func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, label, path string, seen func(uint64)) error {
+	r, err := openTraces(ctx, env, path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = a.Add(label, r, tick)
-	return r.Damage(), errors.Join(err, r.Close())
+	events, err := a.Add(label, r.Reader, func(n uint64) error {
+		seen(n)
+		return r.ctx.Err()
+	})
+	seen(events)
+	if ctx.Err() != nil {
+		err = nil // the signal is the reason, and is said by the exit code
+	}
+	return errors.Join(err, r.Close(), damaged(r.Damage()))
 }
 
 func (c *analyzeCmd) print(env Env, r *analyze.Report) error {

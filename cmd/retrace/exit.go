@@ -65,7 +65,6 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	code := 0
 	for _, e := range flatten(err) {
 		x := coded(e)
 		if x.Err != nil {
@@ -74,7 +73,18 @@ func report(w io.Writer, err error) int {
 		if x.Try != "" {
 			_, _ = fmt.Fprintf(w, "Try: %s\n", x.Try)
 		}
-		code = worse(code, x.Code)
+	}
+	return exitOf(err)
+}
+
+// exitOf is the code that an error, which may be several, earns.
+func exitOf(err error) int {
+	code := exitDone
+	if err == nil {
+		return code
+	}
+	for _, e := range flatten(err) {
+		code = worse(code, coded(e).Code)
 	}
 	return code
 }

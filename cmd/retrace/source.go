@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,8 +9,10 @@ import (
 	"github.com/retrace-db/retrace/trace"
 )
 
-// openTraces opens files, directories of files, or - for stdin.
-func openTraces(env Env, paths ...string) (*trace.Reader, error) {
+// openTraces opens files, directories of files, or - for stdin. A signal ends
+// the reading of files at once, but not that of a pipe: where Ctrl-C ends
+// "retrace capture -w - | retrace analyze -", capture still has to send the end.
+func openTraces(ctx context.Context, env Env, paths ...string) (*input, error) {
 	for _, p := range paths {
 		if p != "-" {
 			continue
@@ -17,9 +20,16 @@ func openTraces(env Env, paths ...string) (*trace.Reader, error) {
 		if len(paths) > 1 {
 			return nil, usageError("retrace trace info -", "- (stdin) cannot be read together with files")
 		}
-		return trace.NewReader(env.In, "stdin"), nil
+		return &input{trace.NewReader(drained(ctx, env.In), "stdin"), context.WithoutCancel(ctx)}, nil
 	}
-	return trace.Open(paths...)
+	r, err := trace.Open(paths...)
+	return &input{r, ctx}, err
+}
+
+// input is a trace and what may end its reading early.
+type input struct {
+	*trace.Reader
+	ctx context.Context
 }
 
 // paths is for what reads by path: stdin has one too.

@@ -32,7 +32,7 @@ retrace trace cat -o json --values monday.trace | jq 'select(.status == "error")
 
 // Run prints events as they come.
 func (c *traceCatCmd) Run(ctx context.Context, env Env) error {
-	r, err := openTraces(env, c.Files...)
+	r, err := openTraces(ctx, env, c.Files...)
 	if err != nil {
 		return err
 	}
@@ -43,18 +43,28 @@ func (c *traceCatCmd) Run(ctx context.Context, env Env) error {
 		line = c.json
 	}
 	var buf []byte
+	flushed := time.Now()
 	err = r.Each(func(e *trace.Event) error {
-		if ctx.Err() != nil {
-			return interrupted(ctx)
+		if err := r.ctx.Err(); err != nil {
+			return err
 		}
 		if buf, err = line(buf[:0], e); err != nil {
 			return err
 		}
 		_, err := out.Write(buf)
+		if now := time.Now(); err == nil && now.Sub(flushed) > flushEvery {
+			flushed, err = now, out.Flush()
+		}
 		return err
 	})
+	if ctx.Err() != nil {
+		err = interrupted(ctx)
+	}
 	return errors.Join(err, out.Flush(), r.Close(), damaged(r.Damage()))
 }
+
+// flushEvery keeps a recording that is watched live from standing still.
+const flushEvery = 200 * time.Millisecond
 
 // eventLine is the JSON of one event.
 type eventLine struct {
