@@ -90,7 +90,8 @@ func (p *page) runs() {
 		if r.SpanS != nil {
 			span = duration(*r.SpanS * 1e6)
 		}
-		on := strings.TrimSpace(r.Engine + " " + r.EngineVersion)
+		version, _, _ := strings.Cut(r.EngineVersion, " ") // without the packager's remarks
+		on := strings.TrimSpace(r.Engine + " " + version)
 		rows = append(rows, []string{
 			p.label(i), p.Escape(p.how(r)), text.Snip(p.Escape(on), 24, "…"), span,
 			number(r.Sessions), number(r.Requests), number(r.Statements), rate(r.StatementsPerS),
