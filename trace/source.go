@@ -195,6 +195,11 @@ func (s *source) pass(h *blockHeader, at int64) (data bool, err error) {
 }
 
 func (s *source) startBlock(h *blockHeader, at int64) error {
+	defer func() {
+		// Blocks of a segment whose start block is lost are of no use: what
+		// follows may be that start block again, after a write that failed.
+		s.walk.tagged = s.seg != nil && s.seg.tag == h.tag
+	}()
 	if h.stored > maxStart {
 		s.walk.distrust(at, "start block is too large")
 		return nil
