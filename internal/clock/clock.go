@@ -16,6 +16,9 @@ type Clock interface {
 	Now() int64
 	// Wait returns when Now is t or later, or with the error of ctx.
 	Wait(ctx context.Context, t int64) error
+	// At calls f once Now is t or later, on another goroutine, which f must not
+	// hold up. stop takes that back, unless f has begun.
+	At(t int64, f func()) (stop func())
 }
 
 // anchor ties the monotonic clock to one reading of the wall clock, so that a
@@ -39,6 +42,12 @@ type Timers struct{ anchor }
 
 // NewTimers reads the wall clock and starts counting.
 func NewTimers() *Timers { return &Timers{newAnchor()} }
+
+// At calls f once Now is t or later.
+func (c *Timers) At(t int64, f func()) (stop func()) {
+	timer := time.AfterFunc(time.Duration(max(t, 0)-c.Now()), f)
+	return func() { timer.Stop() }
+}
 
 // Wait returns when Now is t or later, or with the error of ctx.
 func (c *Timers) Wait(ctx context.Context, t int64) error {

@@ -74,6 +74,21 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestAt(t *testing.T) {
+	for name, c := range map[string]Clock{"timers": NewTimers(), "precise": precise(t)} {
+		called := make(chan int64, 2)
+		due := c.Now() + int64(3*time.Millisecond)
+		stop := c.At(due+int64(time.Hour), func() { called <- 0 })
+		c.At(due, func() { called <- c.Now() })
+		if at := <-called; at < due {
+			t.Errorf("%s: called %d ns early", name, due-at)
+		}
+		c.At(math.MinInt64, func() { called <- c.Now() })
+		<-called
+		stop()
+	}
+}
+
 func TestTimersUnderFakeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewTimers()

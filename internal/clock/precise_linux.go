@@ -65,7 +65,7 @@ func (c *Precise) Wait(ctx context.Context, t int64) error {
 	if t <= c.Now() {
 		return nil
 	}
-	w := c.enqueue(t)
+	w := c.enqueue(t, nil)
 	if w == nil {
 		return os.ErrClosed
 	}
@@ -79,13 +79,31 @@ func (c *Precise) Wait(ctx context.Context, t int64) error {
 	}
 }
 
-func (c *Precise) enqueue(t int64) *waiter {
+// At calls f once Now is t or later. It runs on the goroutine that wakes the
+// waiters.
+func (c *Precise) At(t int64, f func()) (stop func()) {
+	w := c.enqueue(t, f)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if w != nil && w.index >= 0 {
+			c.waiting.remove(w.index)
+		}
+	}
+}
+
+func (c *Precise) enqueue(t int64, call func()) *waiter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil
 	}
-	w := c.take()
+	var w *waiter
+	if call == nil {
+		w = c.take()
+	} else {
+		w = &waiter{call: call}
+	}
 	w.at = t
 	c.waiting.push(w)
 	if w.index == 0 {
@@ -123,7 +141,10 @@ func (c *Precise) abandon(w *waiter) {
 // arm sets the timerfd for the earliest waiter; c.mu is held.
 func (c *Precise) arm() {
 	// A time of zero would disarm it: what is due already is due in one ns.
-	left := max(c.waiting[0].at-c.Now(), 1)
+	left := int64(1)
+	if at, now := c.waiting[0].at, c.Now(); at > now {
+		left = at - now
+	}
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(left)}
 	// It fails only for a bad descriptor or a bad time, and these are neither.
 	_ = unix.TimerfdSettime(c.fd, 0, &spec, nil)
@@ -136,23 +157,32 @@ func (c *Precise) dispatch() {
 	for {
 		_, err := c.file.Read(expirations[:])
 		c.mu.Lock()
-		c.wakeDue(err != nil || c.closed)
+		calls := c.wakeDue(err != nil || c.closed)
 		c.mu.Unlock()
+		for _, call := range calls {
+			call()
+		}
 		if err != nil {
 			return
 		}
 	}
 }
 
-// wakeDue wakes those whose time has come, or all; c.mu is held. After all, no
-// one waits and the descriptor, which may be somebody else's by then, is left
-// alone.
-func (c *Precise) wakeDue(all bool) {
+// wakeDue wakes those whose time has come, or all, and returns the calls to
+// make; c.mu is held. After all, no one waits and the descriptor, which may be
+// somebody else's by then, is left alone.
+func (c *Precise) wakeDue(all bool) (calls []func()) {
 	now := c.Now()
 	for len(c.waiting) > 0 && (all || c.waiting[0].at <= now) {
-		c.waiting.remove(0).wake <- struct{}{}
+		w := c.waiting.remove(0)
+		if w.call != nil {
+			calls = append(calls, w.call)
+			continue
+		}
+		w.wake <- struct{}{}
 	}
 	if len(c.waiting) > 0 {
 		c.arm()
 	}
+	return calls
 }

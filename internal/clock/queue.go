@@ -1,10 +1,11 @@
 package clock
 
-// waiter is one goroutine waiting for a moment.
+// waiter is one goroutine waiting for a moment, or one call to make then.
 type waiter struct {
 	at    int64
 	index int           // in the queue, or -1 when it is not there
 	wake  chan struct{} // capacity 1: whoever takes a waiter off the queue fills it
+	call  func()        // or nil
 }
 
 // queue is a binary heap of waiters, the earliest first. It is written out
