@@ -142,6 +142,7 @@ func (l *loop) move(f *flow, i int) {
 		return
 	}
 	now := l.options.Now()
+	l.now = now
 	b := l.buf[:n]
 	written, err := writeFD(other.fd, b)
 	if i == clientSide {

@@ -15,10 +15,11 @@ type held struct {
 // this in one transaction may lose its end.
 const heldLimit = 32 << 10
 
-// add keeps a copy of an event, or forgets everything if it is too much.
+// add keeps a copy of an event, or forgets everything if it is too much. COPY
+// data is: it means that the statement before it was dropped, and ends nothing.
 func (h *held) add(l *life, r *pg.Request) {
 	w := requestRow(l, r)
-	if len(h.data)+len(w.data) > heldLimit || len(h.rows) >= heldLimit/rowCost {
+	if r.Op == pg.OpCopy || len(h.data)+len(w.data) > heldLimit || len(h.rows) >= heldLimit/rowCost {
 		h.drop()
 		return
 	}

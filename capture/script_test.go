@@ -99,8 +99,9 @@ func (s script) startPacket() []byte {
 	return encode(nil, &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: parameters})
 }
 
-// play runs the script. write sends bytes, so that a caller can split them.
-func (s script) play(t testing.TB, addr string, write func(net.Conn, []byte) error) []reply {
+// play runs the script. write sends bytes, so that a caller can split them;
+// heard is shown the replies of each step.
+func (s script) play(t testing.TB, addr string, write func(net.Conn, []byte) error, heard ...func([]reply)) []reply {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
@@ -120,8 +121,12 @@ func (s script) play(t testing.TB, addr string, write func(net.Conn, []byte) err
 		if err := write(c, step.send); err != nil {
 			t.Fatalf("%s, step %d: %v", s.name, i, err)
 		}
+		before := len(p.got)
 		if err := p.await(step.await); err != nil {
 			t.Fatalf("%s, step %d, waiting for %q: %v; have %s", s.name, i, step.await, err, kinds(p.got))
+		}
+		for _, h := range heard {
+			h(p.got[before:])
 		}
 		time.Sleep(step.pause)
 	}

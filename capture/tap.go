@@ -125,13 +125,10 @@ func (t *tap) endAfterFault(now int64, reason string) {
 
 func (t *tap) lookForKey() {
 	pid, key := t.conv.Key()
-	if len(key) == 0 {
-		return
-	}
-	t.keyed = true
-	if t.onKey != nil {
+	if len(key) > 0 && t.onKey != nil {
 		t.onKey(pid, key)
 	}
+	t.keyed = len(key) > 0 || t.loggedIn // some servers give none
 }
 
 func (t *tap) put(r row, name []byte) {
