@@ -68,7 +68,7 @@ func (c *Conversation) expectParse(m []byte, e *pending) (from, to int) {
 	c.guess.prepare(k, made)
 	c.rename(k)
 	x := expectation{kind: 'P', n1: uint8(len(k))}
-	if whole(m) && len(c.kept.buf)+len(m) <= 4*c.limit {
+	if whole(m) && len(m) <= c.limit && len(c.kept.buf)+len(m) <= 4*c.limit {
 		x.size, x.at = uint32(len(m)), c.remember(m)
 	} else {
 		x.bare, x.size, x.at = true, uint32(len(k)), c.remember(k)

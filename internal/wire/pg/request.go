@@ -24,6 +24,9 @@ func (c *Conversation) message(typ byte, m []byte, size int, start int64) error 
 	if !ok {
 		return fault("unknown frontend message %q", typ)
 	}
+	if size > c.limit { // as if it had come in pieces
+		m = m[:min(len(m), headerLen+prefixLen)]
+	}
 	if c.open && !c.joins(bit, size) {
 		c.closeEvent(false)
 	}
@@ -179,7 +182,7 @@ func (c *Conversation) closeEvent(requestEnd bool) {
 	if c.has&hasExecute != 0 {
 		r.Prepare = e.prepare
 	}
-	if c.over {
+	if c.over && len(c.text) > 0 {
 		r.Text = c.text
 	} else if c.to > c.from {
 		r.Text = c.bytes[c.from:c.to]
