@@ -1,12 +1,11 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-
-	"bytes"
 )
 
 // replies decodes a late-reply block.
@@ -61,12 +60,15 @@ func (c *eventColumns) late(l *Late, seg *readSegment) error {
 
 // records decodes a state or gap block: a JSON document a line.
 func (d *decoder) records(h *blockHeader, b *Batch) error {
+	if h.count > maxCount {
+		return errCount
+	}
 	lines, err := d.dir.bytes(colJSON, &d.z, &d.bufs[colJSON])
 	if err != nil {
 		return err
 	}
 	n := uint32(0)
-	for ; len(lines) > 0 && err == nil; n++ {
+	for ; len(lines) > 0 && n < h.count && err == nil; n++ {
 		var line []byte
 		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
 		if h.kind == kindState {
@@ -79,8 +81,8 @@ func (d *decoder) records(h *blockHeader, b *Batch) error {
 			b.Gaps = append(b.Gaps, g)
 		}
 	}
-	if err == nil && n != h.count {
-		err = fmt.Errorf("block has %d records and says %d", n, h.count)
+	if err == nil && (n != h.count || len(lines) > 0) {
+		err = fmt.Errorf("block says it has %d records and has another number", h.count)
 	}
 	return err
 }
