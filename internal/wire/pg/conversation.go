@@ -177,6 +177,9 @@ func (c *Conversation) Idle() bool {
 // CopyIn: the server is in the middle of a COPY FROM STDIN.
 func (c *Conversation) CopyIn() bool { return c.copyIn }
 
+// CopyOpen: the server waits for data of a COPY FROM STDIN.
+func (c *Conversation) CopyOpen() bool { return c.copyIn && c.copyOpen }
+
 // Key is the cancel key the server gave; nil if it gave none.
 func (c *Conversation) Key() (pid uint32, key []byte) { return c.pid, slices.Clone(c.key) }
 

@@ -1,0 +1,202 @@
+package replay
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/retrace-db/retrace/trace"
+)
+
+// stripes is how many independent parts the account has: with few cores, as
+// many as sessions that finish an event at the same moment.
+const stripes = 4
+
+// account counts outcomes and collects measurements. Sessions settle events in
+// the stripe of their id, so that they hardly ever wait for each other.
+type account struct {
+	stripe [stripes]stripe
+
+	mu       sync.Mutex
+	sessions counts // of sessions that are over
+	broken   []uint64
+	failed   uint64 // sessions that got no connection
+	lost     uint64 // sessions whose connection broke
+}
+
+// stripe is one part of the account.
+type stripe struct {
+	mu sync.Mutex
+	measures
+	rows []row // for the run; see runWriter
+	_    [64]byte
+}
+
+// measures are what the summary says besides the tallies.
+type measures struct {
+	done            uint64 // statements with an outcome, for the progress
+	errors          map[string]uint64
+	reasons         map[string]uint64
+	eventErrors     map[string]uint64
+	eventReasons    map[string]uint64
+	compared        uint64
+	diverged        uint64
+	divergedStatus  uint64
+	divergedRows    uint64
+	divergedOther   uint64 // events that are no statements
+	preparedAgain   uint64
+	lag, late, busy *histogram // late: schedule error; busy: the rest of the lag
+	service         *histogram
+}
+
+func newMeasures() measures {
+	return measures{
+		errors: map[string]uint64{}, reasons: map[string]uint64{},
+		eventErrors: map[string]uint64{}, eventReasons: map[string]uint64{},
+		lag: newHistogram(), late: newHistogram(), busy: newHistogram(), service: newHistogram(),
+	}
+}
+
+func newAccount() *account {
+	a := &account{}
+	for i := range a.stripe {
+		a.stripe[i].measures = newMeasures()
+	}
+	return a
+}
+
+func (a *account) of(session uint64) *stripe { return &a.stripe[session%stripes] }
+
+// settle takes the outcome of an event.
+func (m *measures) settle(f *flight, scheduled bool) {
+	statement := f.op.Statement()
+	if statement {
+		m.done++
+	}
+	if f.status != trace.OK {
+		m.refused(f, statement)
+	} else if statement {
+		m.service.record(f.took)
+	}
+	m.compare(f, statement)
+	if scheduled && f.leads {
+		lag := max(f.sent-f.due, 0)
+		late := max(f.sent-max(f.due, f.free), 0)
+		m.lag.record(lag)
+		m.late.record(late)
+		m.busy.record(lag - late)
+	}
+}
+
+func (m *measures) refused(f *flight, statement bool) {
+	if f.status == trace.Error {
+		m.eventErrors[f.reason]++
+		if statement {
+			m.errors[f.reason]++
+		}
+		return
+	}
+	m.eventReasons[f.reason]++
+	if statement {
+		m.reasons[f.reason]++
+	}
+}
+
+func (m *measures) compare(f *flight, statement bool) {
+	if !f.comparable() {
+		return
+	}
+	if !statement {
+		if f.diverged != 0 {
+			m.divergedOther++
+		}
+		return
+	}
+	m.compared++
+	if f.diverged != 0 {
+		m.diverged++
+	}
+	if f.diverged&trace.DivergedStatus != 0 {
+		m.divergedStatus++
+	}
+	if f.diverged&trace.DivergedRows != 0 {
+		m.divergedRows++
+	}
+}
+
+// close takes the tallies of a session that is over.
+func (a *account) close(session uint64, c *counts) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sessions.add(c)
+	if !c.holds() && len(a.broken) < 10 {
+		a.broken = append(a.broken, session)
+	}
+}
+
+// single takes the outcome of a session that is one event.
+func (a *account) single(session uint64, f *flight) {
+	var c counts
+	c.captured(f.op)
+	c.count(f.op, f.status)
+	a.close(session, &c)
+	s := a.of(session)
+	s.mu.Lock()
+	s.settle(f, false)
+	s.mu.Unlock()
+}
+
+// preparedAgain counts statements that were prepared late.
+func (a *account) preparedAgain(session uint64, n int) {
+	s := a.of(session)
+	s.mu.Lock()
+	s.measures.preparedAgain += uint64(n)
+	s.mu.Unlock()
+}
+
+func (a *account) sessionFailed() {
+	a.mu.Lock()
+	a.failed++
+	a.mu.Unlock()
+}
+
+func (a *account) sessionLost() {
+	a.mu.Lock()
+	a.lost++
+	a.mu.Unlock()
+}
+
+// total merges the stripes.
+func (a *account) total() measures {
+	t := newMeasures()
+	for i := range a.stripe {
+		s := &a.stripe[i]
+		s.mu.Lock()
+		t.merge(&s.measures)
+		s.mu.Unlock()
+	}
+	return t
+}
+
+func (m *measures) merge(o *measures) {
+	for _, pair := range []struct{ to, from map[string]uint64 }{
+		{m.errors, o.errors},
+		{m.reasons, o.reasons},
+		{m.eventErrors, o.eventErrors},
+		{m.eventReasons, o.eventReasons},
+	} {
+		for word := range maps.Keys(pair.from) {
+			pair.to[word] += pair.from[word]
+		}
+	}
+	m.done += o.done
+	m.compared += o.compared
+	m.diverged += o.diverged
+	m.divergedStatus += o.divergedStatus
+	m.divergedRows += o.divergedRows
+	m.divergedOther += o.divergedOther
+	m.preparedAgain += o.preparedAgain
+	m.lag.merge(o.lag)
+	m.late.merge(o.late)
+	m.busy.merge(o.busy)
+	m.service.merge(o.service)
+}

@@ -1,0 +1,163 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/retrace-db/retrace/internal/target"
+	"github.com/retrace-db/retrace/internal/wire/pg"
+	"github.com/retrace-db/retrace/trace"
+)
+
+// connector opens the connections of a replay.
+type connector interface {
+	// connect logs in; shoot sends a cancel request for what runs there.
+	connect(ctx context.Context, database string, settings map[string]string) (c net.Conn, shoot func(context.Context) error, err error)
+}
+
+// serverConnector connects to a real server.
+type serverConnector struct{ t *target.Target }
+
+func (c serverConnector) connect(ctx context.Context, database string, settings map[string]string) (net.Conn, func(context.Context) error, error) {
+	if named := c.t.Database(); named != "" {
+		database = named
+	}
+	conn, err := c.t.ConnectPG(ctx, database, "", settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	conn.Parameters = nil // ten thousand sessions need no copies
+	return conn.Conn, func(ctx context.Context) error { return c.t.Cancel(ctx, conn) }, nil
+}
+
+// SQLSTATEs for connections that failed without a word from the server.
+const (
+	codeUnreachable = "08001"
+	codeFailure     = "08006"
+)
+
+func codeOf(err error) string {
+	var e *target.Error
+	switch {
+	case !errors.As(err, &e):
+		return codeFailure
+	case e.SQLState != "":
+		return e.SQLState
+	case e.Class == target.Unreachable:
+		return codeUnreachable
+	}
+	return codeFailure
+}
+
+// connect replays the login.
+func (s *session) connect(r *record) {
+	s.stage(r)
+	defer s.unstage()
+	due := s.due(r.start)
+	if r.flags&flagSkip != 0 { // a replication session: nothing of it is sent
+		s.dead, s.status = r.end.String(), trace.Skipped
+	}
+	if !s.awaitDue(due) {
+		s.leave(due)
+		return
+	}
+	f := s.board(&s.batch[0], due)
+	f.sent = s.p.clock.Now()
+	err := s.login(r.ordinal + 1)
+	now := s.p.clock.Now()
+	f.done, f.took, f.after = true, now-f.sent, 'I'
+	switch {
+	case err == nil:
+		f.status = trace.OK
+	case s.p.phase() != running:
+		f.after = 0
+		f.status, f.reason = trace.Lost, interrupted.String()
+	default:
+		f.after = 0
+		f.status, f.reason = trace.Error, codeOf(err)
+		s.p.refused(err)
+	}
+	s.free = now
+	s.settle(false)
+}
+
+// login opens the session's connection. Its next event has the ordinal given.
+func (s *session) login(ordinal uint64) error {
+	var database string
+	var settings map[string]string
+	if s.state != nil {
+		database, settings = s.state.Database, s.state.Settings
+	}
+	release, err := s.p.mayLogin()
+	if err != nil {
+		s.dead, s.status = s.p.phase().String(), trace.Unsent
+		return err
+	}
+	conn, shoot, err := s.p.connector.connect(s.p.stopped, database, settings)
+	release()
+	if err != nil {
+		s.dead, s.status = reasonUnconnect, trace.Unsent
+		if s.p.phase() != running {
+			s.dead = s.p.phase().String()
+		}
+		return err
+	}
+	s.link, s.shoot = newLink(conn), shoot
+	s.in = make([]byte, minRead)
+	s.talk = pg.NewConversation(listener{s}, pg.Options{LoggedIn: true, Ordinal: ordinal})
+	s.mu.Lock()
+	s.conn = s.link
+	_ = s.link.SetReadDeadline(s.grace)
+	s.mu.Unlock()
+	return nil
+}
+
+// ensure connects a session whose login is not in the trace, and gives it the
+// statements it had prepared.
+func (s *session) ensure() {
+	if s.talk != nil || s.dead != "" {
+		return
+	}
+	ordinal := uint64(0)
+	if s.state != nil {
+		ordinal = s.state.Ordinal
+	}
+	if err := s.login(ordinal); err != nil {
+		if s.p.phase() == running {
+			s.p.refused(err)
+		}
+		return
+	}
+	s.restore()
+	s.free = s.p.clock.Now()
+}
+
+// restore brings a session that was open when the recording began to the state
+// it had then: its prepared statements, and an open transaction.
+func (s *session) restore() {
+	if s.state == nil {
+		return
+	}
+	now := s.p.clock.Now()
+	for i := range s.state.Statements {
+		message := append(append([]byte(nil), s.state.Statements[i].Message...), syncMessage...)
+		s.tell(ownOrdinal, message, now)
+		s.write(message)
+		s.drain()
+	}
+	if s.state.Transaction == "open" {
+		s.tell(ownOrdinal, beginMessage, now)
+		s.write(beginMessage)
+		s.drain()
+	}
+}
+
+var beginMessage = []byte("Q\x00\x00\x00\x0aBEGIN\x00")
+
+// drain reads until nothing of replay's own is outstanding.
+func (s *session) drain() {
+	for s.dead == "" && s.talk.Pending() > 0 {
+		s.read()
+	}
+}

@@ -1,0 +1,22 @@
+package replay
+
+// awaitCopyIn waits until the server takes COPY data or has refused them.
+func (s *session) awaitCopyIn() {
+	for s.dead == "" && !s.talk.CopyOpen() && s.pending() != nil {
+		s.read()
+	}
+}
+
+// endCopy ends a COPY for which there are no data: it failed where it was
+// recorded, or its data are not in the trace. A session must not be left
+// waiting for them.
+func (s *session) endCopy() {
+	now := s.p.clock.Now()
+	out := append([]byte(nil), copyFailMessage...)
+	if f := s.pending(); f != nil && f.op != 'q' {
+		out = append(out, syncMessage...) // the one sent before the data was ignored
+		s.unsynced = false
+	}
+	s.tell(ownOrdinal, out, now)
+	s.write(out)
+}

@@ -1,0 +1,144 @@
+package replay
+
+import (
+	"cmp"
+	"container/heap"
+	"sync"
+)
+
+// gate decides in pace closed when a session may begin: once all sessions that
+// had ended before it began in the recording have ended in the replay. So
+// concurrency never exceeds the recorded one, however fast the sessions run.
+//
+// Ends are numbered in the order of their recorded times. What a session waits
+// for is then a number: that the ends before it are over without a hole.
+type gate struct {
+	begin func(*session)
+
+	mu      sync.Mutex
+	open    bool // everybody may begin
+	marks   marks
+	ends    int // numbered so far
+	over    int // ends [0, over) are over in the replay
+	ahead   []bool
+	waiting []*session
+}
+
+// mark is the begin or the end of a recorded session.
+type mark struct {
+	at      int64
+	isEnd   bool
+	session *session
+}
+
+type marks []mark
+
+func (m marks) Len() int      { return len(m) }
+func (m marks) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
+func (m *marks) Push(x any)   { *m = append(*m, x.(mark)) }
+func (m marks) Less(i, j int) bool {
+	if c := cmp.Compare(m[i].at, m[j].at); c != 0 {
+		return c < 0
+	}
+	return m[i].isEnd && !m[j].isEnd
+}
+
+func (m *marks) Pop() any {
+	old := *m
+	last := old[len(old)-1]
+	old[len(old)-1] = mark{}
+	*m = old[:len(old)-1]
+	return last
+}
+
+// add notes a begin or an end. Those of a block come in no particular order, and
+// the next block may hold some that are a little earlier, see pass.
+func (g *gate) add(m mark) {
+	g.mu.Lock()
+	heap.Push(&g.marks, m)
+	g.mu.Unlock()
+}
+
+// pass takes the marks up to a recorded time into account: nothing earlier will
+// be added.
+func (g *gate) pass(horizon int64) {
+	g.mu.Lock()
+	for len(g.marks) > 0 && g.marks[0].at <= horizon {
+		m := heap.Pop(&g.marks).(mark)
+		if m.isEnd {
+			g.number(m.session)
+		} else {
+			m.session.needs = g.ends
+			g.waiting = append(g.waiting, m.session)
+		}
+	}
+	free := g.release()
+	g.mu.Unlock()
+	g.start(free)
+}
+
+// number gives an end its place; g.mu is held.
+func (g *gate) number(s *session) {
+	s.end = g.ends
+	s.numbered = true
+	g.ends++
+	g.ahead = append(g.ahead, s.over)
+	g.advance()
+}
+
+// ended notes that a session is over in the replay.
+func (g *gate) ended(s *session) {
+	g.mu.Lock()
+	s.over = true
+	if s.numbered && s.end >= g.over {
+		g.ahead[s.end-g.over] = true
+		g.advance()
+	}
+	free := g.release()
+	g.mu.Unlock()
+	g.start(free)
+}
+
+// advance moves over past the ends that are over without a hole; g.mu is held.
+func (g *gate) advance() {
+	n := 0
+	for n < len(g.ahead) && g.ahead[n] {
+		n++
+	}
+	g.ahead = g.ahead[n:]
+	g.over += n
+}
+
+// release takes out the sessions that may begin; g.mu is held.
+func (g *gate) release() []*session {
+	n := 0
+	for n < len(g.waiting) && (g.open || g.waiting[n].needs <= g.over) {
+		n++
+	}
+	free := g.waiting[:n:n]
+	g.waiting = g.waiting[n:]
+	return free
+}
+
+func (g *gate) start(free []*session) {
+	for _, s := range free {
+		g.begin(s)
+	}
+}
+
+// openAll lets everybody begin, since nothing is sent any more.
+func (g *gate) openAll() {
+	g.mu.Lock()
+	g.open = true
+	free := g.release()
+	g.mu.Unlock()
+	g.start(free)
+}
+
+// undecided tells whether sessions may be free to begin once more of the trace
+// is read, and how many wait for others to end.
+func (g *gate) undecided() (more bool, waiting int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.waiting) == 0 && len(g.marks) > 0, len(g.waiting)
+}

@@ -1,0 +1,221 @@
+package replay
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/retrace-db/retrace/trace"
+)
+
+// guarded is how many bytes may be outstanding before writing and reading must
+// go on at the same time: with less, the sockets' buffers hold what one side
+// sends while the other is not reading.
+const guarded = 32 << 10
+
+// Reasons for a broken session.
+const (
+	reasonServerGone = "server_gone"
+	reasonProtocol   = "protocol_error"
+	reasonLost       = "session_lost"
+	reasonUnconnect  = "no_connection"
+)
+
+// tell shows the conversation an event that is about to be written.
+func (s *session) tell(ordinal uint64, b []byte, now int64) {
+	if s.dead != "" {
+		return
+	}
+	if err := s.talk.Send(ordinal, b, now); err != nil {
+		s.lose(now, reasonProtocol)
+	}
+}
+
+// transmit writes a request. Where the next thing to do is to wait for its
+// reply, writing and reading are one step.
+func (s *session) transmit(out []byte, outstanding bool) {
+	s.unread += len(out)
+	switch {
+	case s.unread > guarded && (outstanding || len(s.batch) > 1):
+		s.writeReading(out)
+	case !outstanding && s.replyIsNext():
+		n, err := s.link.Exchange(out, s.in)
+		s.received(n, err)
+	default:
+		s.write(out)
+	}
+}
+
+// replyIsNext tells whether the next event waits for the reply to this one.
+func (s *session) replyIsNext() bool {
+	f := s.pending()
+	if f == nil || s.copying != nil || s.p.phase() != running {
+		return false
+	}
+	var next record
+	have, err := s.queue.peek(&next)
+	return err == nil && have == ready && next.kind == kindEvent && next.op != trace.OpCopy && next.settled > f.ordinal
+}
+
+func (s *session) write(out []byte) {
+	if s.dead != "" {
+		return
+	}
+	if _, err := s.link.Write(out); err != nil {
+		s.lose(s.p.clock.Now(), reasonServerGone)
+	}
+}
+
+// writeReading writes on another goroutine while this one reads, so that a
+// server which cannot get rid of its replies does not stop taking requests.
+func (s *session) writeReading(out []byte) {
+	written := make(chan error, 1)
+	go func() {
+		_, err := s.link.Write(out)
+		written <- err
+		s.poke()
+	}()
+	for {
+		select {
+		case err := <-written:
+			if err != nil && s.dead == "" {
+				s.lose(s.p.clock.Now(), reasonServerGone)
+			}
+			return
+		default:
+		}
+		if s.dead != "" { // the link is closed, so that the writer ends
+			<-written
+			return
+		}
+		s.read()
+	}
+}
+
+// read waits for bytes of the server, or until it is poked.
+func (s *session) read() {
+	if s.poked.Load() {
+		s.unpoke()
+		return
+	}
+	n, err := s.link.Read(s.in)
+	s.received(n, err)
+}
+
+// received takes the outcome of a read.
+func (s *session) received(n int, err error) {
+	now := s.p.clock.Now()
+	if n > 0 {
+		s.understand(s.in[:n], now)
+		if n == len(s.in) && n < maxRead {
+			s.in = make([]byte, 4*n)
+		}
+	}
+	switch {
+	case err == nil || s.dead != "":
+	case !errors.Is(err, os.ErrDeadlineExceeded):
+		s.lose(now, reasonServerGone)
+	case s.expired():
+		s.lose(now, interrupted.String())
+	default:
+		s.unpoke()
+	}
+}
+
+// understand feeds the conversation, which calls Reply for what is complete.
+func (s *session) understand(b []byte, now int64) {
+	err := s.talk.Server(b, now)
+	s.settle(false)
+	if s.pending() == nil {
+		s.free, s.unread = now, 0
+	}
+	s.release()
+	if err != nil {
+		s.lose(now, reasonProtocol)
+	}
+}
+
+// expired tells whether the time to receive outstanding replies is over.
+func (s *session) expired() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.grace.IsZero() && !time.Now().Before(s.grace)
+}
+
+// await reads until the events with a smaller ordinal have their replies.
+func (s *session) await(settled uint64) {
+	for s.dead == "" {
+		f := s.pending()
+		if f == nil || f.ordinal >= settled {
+			return
+		}
+		if s.talk.CopyOpen() {
+			s.endCopy()
+		}
+		s.read()
+		s.free = s.p.clock.Now()
+	}
+}
+
+// awaitDue waits for the time of a request, and reads meanwhile if something
+// is outstanding. It tells whether the request is to be sent.
+func (s *session) awaitDue(due int64) bool {
+	for s.dead == "" && s.p.phase() == running {
+		if due <= s.p.clock.Now() {
+			return true
+		}
+		if s.pending() == nil {
+			if s.p.clock.Wait(s.p.stopped, due) == nil {
+				return s.p.phase() == running
+			}
+			continue
+		}
+		stop := s.p.clock.At(due, s.poke)
+		s.read()
+		stop()
+	}
+	return false
+}
+
+// landed waits for outstanding replies when nothing more is to be sent.
+func (s *session) landed() {
+	for s.dead == "" && s.pending() != nil {
+		if s.talk.CopyOpen() { // the rest of the data will not come
+			s.lose(s.p.clock.Now(), s.p.phase().String())
+			return
+		}
+		s.read()
+	}
+}
+
+// lose gives up the connection: what is outstanding is lost, what comes after
+// it will not be sent.
+func (s *session) lose(now int64, reason string) {
+	if s.dead != "" {
+		return
+	}
+	s.die(trace.Unsent, reasonLost)
+	if s.p.phase() != running {
+		s.dead = s.p.phase().String()
+	} else {
+		s.p.account.sessionLost()
+	}
+	s.losing = reason
+	s.talk.Close(now, reason)
+	for f := s.pending(); f != nil; f = s.pending() {
+		f.ended(trace.Lost, reason, now)
+		if f == s.copying {
+			s.attach()
+		}
+	}
+	s.settle(false)
+	s.release()
+}
+
+// die closes the connection and says what becomes of the events to come.
+func (s *session) die(status trace.Status, why string) {
+	s.dead, s.status = why, status
+	if s.link != nil {
+		_ = s.link.Close()
+	}
+}

@@ -1,0 +1,118 @@
+package replay
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// minTolerance and serviceShare say how late replay may be of its own
+	// fault: 99 % of requests within a millisecond, or within a twentieth of
+	// the median service time where that is longer.
+	minTolerance = time.Millisecond
+	serviceShare = 20
+	// busyTolerance is how late the target may make 99 % of requests before
+	// it did not keep up; a target whose typical statement is longer has that.
+	busyTolerance = 10 * time.Millisecond
+)
+
+// summary says how the replay went.
+func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summary {
+	m := p.account.total()
+	s := &Summary{
+		Schema: 1, Source: source, Pace: p.pace, ElapsedS: elapsed.Seconds(), Partial: p.phase() == interrupted,
+		Sessions: p.source.sessions, SessionsFailed: p.account.failed, SessionsLost: p.account.lost, PeakSessions: p.most,
+		Statements: p.account.sessions.statements, Events: p.account.sessions.events,
+		Reasons: m.reasons, Errors: m.errors, EventReasons: m.eventReasons, EventErrors: m.eventErrors,
+		PreparedAgain: m.preparedAgain, Compared: m.compared, Diverged: m.diverged,
+		DivergedStatus: m.divergedStatus, DivergedRows: m.divergedRows, DivergedOther: m.divergedOther,
+		ServiceUS: m.service.spread(), ScheduleErrorUS: m.late.spread(), LagUS: m.lag.spread(), BusyUS: m.busy.spread(),
+		Valid: true, Why: []string{}, Warnings: []string{},
+	}
+	if o.Target != nil {
+		s.Target = o.Target.String()
+	}
+	if m.compared > 0 {
+		s.DivergedPct = 100 * float64(m.diverged) / float64(m.compared)
+	}
+	p.checkSums(s)
+	if p.pace == PaceOriginal {
+		s.Speed = &p.schedule.speed
+		s.judge(&m)
+	}
+	s.warn(p)
+	return s
+}
+
+// checkSums compares what was read with what became of it, in every session
+// and in total.
+func (p *player) checkSums(s *Summary) {
+	read := &p.source.total
+	s.Accounted = len(p.account.broken) == 0 && s.Statements.Holds() && s.Events.Holds() &&
+		s.Statements.Captured == read.statements.Captured && s.Events.Captured == read.events.Captured
+	// What was read is what counts, whatever the sessions say.
+	s.Statements.Captured, s.Events.Captured = read.statements.Captured, read.events.Captured
+	if s.Accounted {
+		return
+	}
+	s.Valid = false
+	why := fmt.Sprintf("the accounting is broken: %d events were read, %d have an outcome", s.Events.Captured, s.Events.Sum())
+	if len(p.account.broken) > 0 {
+		why += fmt.Sprintf(" (sessions %v)", p.account.broken)
+	}
+	s.Why = append(s.Why, why+"; this is a defect of retrace")
+}
+
+// judge tells whose fault lateness was.
+func (s *Summary) judge(m *measures) {
+	kept := true
+	s.KeptUp = &kept
+	if m.late.count() == 0 {
+		return
+	}
+	typical := int64(0)
+	if m.service.count() > 0 {
+		typical = m.service.quantile(50)
+	}
+	if late, allowed := m.late.quantile(99), max(int64(minTolerance), typical/serviceShare); late > allowed {
+		s.Valid = false
+		s.Why = append(s.Why, fmt.Sprintf("retrace itself sent 1 %% of requests more than %s late (allowed: %s): is this machine too busy?", roughly(late), roughly(allowed)))
+	}
+	if busy, allowed := m.busy.quantile(99), max(int64(busyTolerance), typical); busy > allowed {
+		kept = false
+		s.Why = append(s.Why, fmt.Sprintf("the target did not keep up: 1 %% of requests waited more than %s for an earlier reply of their session, at most %s", roughly(busy), roughly(m.busy.max)))
+	}
+}
+
+func (s *Summary) warn(p *player) {
+	warn := func(format string, args ...any) { s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...)) }
+	if p.refusal != nil {
+		warn("%d of %d sessions got no connection: %s", s.SessionsFailed, s.Sessions, p.refusal)
+	}
+	if s.SessionsLost > 0 {
+		warn("%d sessions lost their connection", s.SessionsLost)
+	}
+	if p.source.gaps > 0 {
+		warn("the trace has %d gaps: %d events were not recorded", p.source.gaps, p.source.missing)
+	}
+	if p.source.unknownFrom > 0 {
+		warn("%d sessions begin in the middle and nothing is known of their beginning", p.source.unknownFrom)
+	}
+	if p.source.unportable > 0 {
+		warn("%d statements declare parameter types by numbers that each database gives out itself: right only on a physical copy of the recorded server", p.source.unportable)
+	}
+	if stalls := p.stalls.Load(); stalls > 0 {
+		warn("retrace itself stood still %d times, for %s in all", stalls, roughly(p.stalled.Load()))
+	}
+}
+
+// roughly is a duration in three digits.
+func roughly(ns int64) time.Duration {
+	d := time.Duration(ns)
+	for unit := time.Nanosecond; unit < time.Second; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Second / 10)
+}

@@ -1,0 +1,91 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/retrace-db/retrace/internal/clock"
+	"github.com/retrace-db/retrace/internal/target"
+	"github.com/retrace-db/retrace/trace"
+)
+
+// Paces: what makes an event due.
+const (
+	PaceOriginal = "original" // its recorded offset, divided by the speed
+	PaceClosed   = "closed"   // its session being free
+)
+
+// Options say what to replay against, and how.
+type Options struct {
+	Target   *target.Target
+	Pace     string        // "" follows the trace: original, or closed for one without a schedule
+	Speed    float64       // of pace original; 0 means 1
+	Duration time.Duration // stop sending after this; 0 means at the end of the trace
+
+	Run   io.Writer // where the run goes, as a trace; nil for nowhere
+	Tool  string    // version, for the run's header
+	Label string    // of the run
+
+	// What is known of the trace before it is read, and a second reader of it,
+	// to count its sessions. Both are nil where it can be read only once.
+	Known *trace.Summary
+	Again func() (*trace.Reader, error)
+
+	AllowCapturedTarget bool
+	Clock               clock.Clock     // nil means the most precise one there is
+	Warn                func(string)    // takes what is worth knowing before the run; nil means nobody does
+	Started             func(*Progress) // is given the live counters before the clock starts
+
+	// Fault makes the player forget an event, for the tests of the accounting.
+	Fault func(session, ordinal uint64) bool
+
+	connect connector // in place of Target, for tests
+}
+
+// UsageError is a mistake of the caller, with a command line that would do.
+type UsageError struct {
+	Message string
+	Try     string
+}
+
+func (e *UsageError) Error() string { return e.Message }
+
+// Validate tells whether pace and speed make sense together.
+func (o *Options) Validate() error {
+	switch o.Pace {
+	case "", PaceOriginal, PaceClosed:
+	default:
+		return &UsageError{fmt.Sprintf("unknown pace %q: there are original and closed", o.Pace), "--pace original"}
+	}
+	if o.Speed == 0 {
+		return nil
+	}
+	if o.Pace == PaceClosed {
+		return &UsageError{"--speed has no meaning with --pace closed, which has no schedule", "--pace original --speed " + fmt.Sprint(o.Speed)}
+	}
+	return CheckSpeed(o.Speed)
+}
+
+// CheckSpeed refuses what no schedule can be divided by.
+func CheckSpeed(speed float64) error {
+	if speed > 0 && !math.IsInf(speed, 0) { // NaN is not above 0
+		return nil
+	}
+	return &UsageError{fmt.Sprintf("speed %v is not a positive number", speed), "--speed 2"}
+}
+
+// paceOf settles the pace once the trace's header is known.
+func (o *Options) paceOf(h *trace.Header) (string, error) {
+	if o.Pace != "" {
+		return o.Pace, nil
+	}
+	if h.Timing != trace.TimingClosedLoop {
+		return PaceOriginal, nil
+	}
+	if o.Speed != 0 {
+		return "", &UsageError{"--speed has no meaning here: the trace has no schedule and is replayed with --pace closed", "--pace original --speed " + fmt.Sprint(o.Speed)}
+	}
+	return PaceClosed, nil
+}

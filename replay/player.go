@@ -1,0 +1,203 @@
+package replay
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/retrace-db/retrace/internal/clock"
+	"github.com/retrace-db/retrace/trace"
+)
+
+// phase is how far the replay has come.
+type phase int32
+
+const (
+	running     phase = iota
+	expired           // the duration is over: nothing is sent, the rest is read and counted
+	interrupted       // nothing is sent, nothing more is read
+)
+
+// String is the reason of what was not sent.
+func (p phase) String() string { return [...]string{"running", "duration", "interrupted"}[p] }
+
+// maxLogins bounds the logins under way at a time: a server forks for each, and
+// its queue of connections is short.
+const maxLogins = 64
+
+// graceTime is how long outstanding replies are waited for once nothing more is
+// sent.
+const graceTime = 5 * time.Second
+
+// player is a replay in progress.
+type player struct {
+	pace      string
+	schedule  schedule
+	clock     clock.Clock
+	connector connector
+	source    *source
+	account   *account
+	run       *runWriter // nil when nobody wants the run
+	spill     spill
+	gate      *gate // pace closed only
+	fault     func(session, ordinal uint64) bool
+
+	sessions sync.WaitGroup
+	logins   chan struct{}
+	stopped  context.Context // done when nothing more is to be sent
+	stop     context.CancelFunc
+	now      atomic.Int32   // phase
+	begun    atomic.Bool    // the clock runs: schedule is settled
+	opening  sync.WaitGroup // sessions that connect before that
+
+	stalls, stalled atomic.Int64 // how often, and for how long, this process stood still
+
+	mu      sync.Mutex
+	playing map[*session]struct{}
+	most    int // playing at once
+	grace   time.Time
+	err     error
+	refusal error // the first login that failed
+}
+
+func newPlayer(ctx context.Context, o *Options, pace string, in *trace.Reader) *player {
+	p := &player{
+		pace: pace, clock: o.Clock, connector: o.connect, account: newAccount(), fault: o.Fault,
+		schedule: schedule{speed: 1}, logins: make(chan struct{}, maxLogins), playing: map[*session]struct{}{},
+	}
+	if p.connector == nil {
+		p.connector = serverConnector{o.Target}
+	}
+	if o.Speed != 0 && pace == PaceOriginal {
+		p.schedule.speed = o.Speed
+	}
+	if pace == PaceClosed {
+		p.gate = &gate{begin: p.begin}
+	}
+	p.stopped, p.stop = context.WithCancel(context.WithoutCancel(ctx))
+	p.source = newSource(p, in)
+	return p
+}
+
+func (p *player) phase() phase { return phase(p.now.Load()) }
+
+// begin plays a session on a goroutine of its own.
+func (p *player) begin(s *session) {
+	p.sessions.Go(func() {
+		p.mu.Lock()
+		p.playing[s] = struct{}{}
+		p.most = max(p.most, len(p.playing))
+		grace := p.grace
+		p.mu.Unlock()
+		if !grace.IsZero() {
+			s.stop(grace)
+		}
+		p.announce(s)
+		s.play()
+	})
+}
+
+// announce writes what the session began with into the run.
+func (p *player) announce(s *session) {
+	if p.run == nil {
+		return
+	}
+	state := &trace.State{Session: s.id, Start: p.clock.Now(), Transaction: "idle"}
+	if s.state != nil {
+		state.Ordinal, state.Transaction = s.state.Ordinal, s.state.Transaction
+		state.Database, state.User, state.Settings = s.state.Database, s.state.User, s.state.Settings
+	}
+	p.add(row{kind: rowState, session: s.id, state: state})
+}
+
+// add hands a row to the run.
+func (p *player) add(r row) {
+	st := p.account.of(r.session)
+	st.mu.Lock()
+	p.run.add(st, r)
+	st.mu.Unlock()
+}
+
+// over takes leave of a session.
+func (p *player) over(s *session) {
+	p.mu.Lock()
+	delete(p.playing, s)
+	p.mu.Unlock()
+	c := s.counts
+	c.statements.Captured, c.events.Captured = s.captured.statements.Captured, s.captured.events.Captured
+	p.account.close(s.id, &c)
+	if p.run != nil {
+		p.add(row{kind: rowEnd, session: s.id})
+	}
+	if p.gate != nil {
+		p.gate.ended(s)
+	}
+}
+
+// end moves on to a later phase: sessions send no more, and have a while to
+// receive what is outstanding.
+func (p *player) end(to phase) {
+	for {
+		was := p.phase()
+		if was >= to {
+			return
+		}
+		if p.now.CompareAndSwap(int32(was), int32(to)) {
+			break
+		}
+	}
+	p.stop()
+	p.mu.Lock()
+	if p.grace.IsZero() {
+		p.grace = time.Now().Add(graceTime)
+	}
+	grace := p.grace
+	all := make([]*session, 0, len(p.playing))
+	for s := range p.playing {
+		all = append(all, s)
+	}
+	p.mu.Unlock()
+	for _, s := range all {
+		s.stop(grace)
+	}
+	if p.gate != nil {
+		p.gate.openAll()
+	}
+	p.source.notify()
+}
+
+// fail ends the replay because of our own trouble; the first error stays.
+func (p *player) fail(err error) {
+	p.mu.Lock()
+	if p.err == nil {
+		p.err = err
+	}
+	p.mu.Unlock()
+	p.end(interrupted)
+}
+
+// refused keeps the first reason for which a session got no connection.
+func (p *player) refused(err error) {
+	p.mu.Lock()
+	if p.refusal == nil {
+		p.refusal = err
+	}
+	p.mu.Unlock()
+	p.account.sessionFailed()
+}
+
+// mayLogin waits for its turn to log in.
+func (p *player) mayLogin() (release func(), err error) {
+	select {
+	case p.logins <- struct{}{}:
+		return func() { <-p.logins }, nil
+	case <-p.stopped.Done():
+		return nil, p.stopped.Err()
+	}
+}
+
+// forgets drops an event where a test asks for it.
+func (p *player) forgets(session, ordinal uint64) bool {
+	return p.fault != nil && p.fault(session, ordinal)
+}

@@ -1,0 +1,197 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/retrace-db/retrace/trace"
+)
+
+// preflightTime bounds the questions asked of the target before the clock starts.
+const preflightTime = 30 * time.Second
+
+// server is what the target said about itself.
+type server struct {
+	version   string
+	slots     int // connections that can be had, -1 if that is not known
+	databases []string
+}
+
+// preflight finds out before anything is sent whether the target can be had at
+// all, and says what will not work there.
+func (p *player) preflight(ctx context.Context, o *Options, h *trace.Header) (server, error) {
+	if o.Target == nil {
+		return server{slots: -1}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, preflightTime)
+	defer cancel()
+	wanted := p.source.databases()
+	db := o.Target.Database()
+	if db == "" && len(wanted) > 0 {
+		db = wanted[0]
+	}
+	conn, err := o.Target.Admin(ctx, db)
+	if err != nil {
+		return server{}, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	found, err := ask(ctx, conn)
+	if err != nil {
+		o.warn("%s does not tell its limits (%s): they are not checked", o.Target, err)
+	}
+	if found.version == "" {
+		found.version = conn.ParameterStatus("server_version")
+	}
+	o.compareVersions(h, found.version)
+	if err := o.checkDatabases(wanted, found.databases); err != nil {
+		return found, err
+	}
+	return found, p.checkSlots(o, found)
+}
+
+func (o *Options) warn(format string, args ...any) {
+	if o.Warn != nil {
+		o.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+const limitsQuery = `select current_setting('server_version'),
+	current_setting('max_connections')::int
+	- case when (select rolsuper from pg_roles where rolname = current_user) then 0
+	  else current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true), '0')::int end
+	- (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid())`
+
+// ask reads the server's limits.
+func ask(ctx context.Context, conn *pgconn.PgConn) (server, error) {
+	s := server{slots: -1}
+	limits := conn.ExecParams(ctx, limitsQuery, nil, nil, nil, nil).Read()
+	if limits.Err != nil {
+		return s, limits.Err
+	}
+	if len(limits.Rows) == 1 && len(limits.Rows[0]) == 2 {
+		s.version = string(limits.Rows[0][0])
+		if n, err := strconv.Atoi(string(limits.Rows[0][1])); err == nil {
+			s.slots = max(n, 0)
+		}
+	}
+	names := conn.ExecParams(ctx, "select datname from pg_database", nil, nil, nil, nil).Read()
+	for _, row := range names.Rows {
+		s.databases = append(s.databases, string(row[0]))
+	}
+	return s, names.Err
+}
+
+func (o *Options) compareVersions(h *trace.Header, version string) {
+	recorded, found := major(h.EngineVersion), major(version)
+	if recorded != "" && found != "" && recorded != found {
+		o.warn("the trace was recorded from PostgreSQL %s, %s is PostgreSQL %s", h.EngineVersion, o.Target, version)
+	}
+}
+
+// major is the first number of a version, the first two of those before 10.
+func major(version string) string {
+	first, rest, _ := strings.Cut(version, ".")
+	first = strings.TrimFunc(first, func(r rune) bool { return r < '0' || r > '9' })
+	if n, err := strconv.Atoi(first); err == nil && n < 10 {
+		second, _, _ := strings.Cut(rest, ".")
+		return first + "." + second
+	}
+	return first
+}
+
+// checkDatabases looks for the recorded databases, as far as they are known
+// already, unless the URL names the one that all sessions use.
+func (o *Options) checkDatabases(wanted, found []string) error {
+	if o.Target.Database() != "" || len(found) == 0 {
+		return nil
+	}
+	var missing []string
+	for _, name := range wanted {
+		if !slices.Contains(found, name) {
+			missing = append(missing, strconv.Quote(name))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no database %s, which the trace uses: create it there, or name another one in the URL", o.Target, strings.Join(missing, ", "))
+}
+
+// databases are those of the sessions known so far.
+func (src *source) databases() []string {
+	var all []string
+	for _, s := range src.states {
+		if s.Database != "" && !slices.Contains(all, s.Database) {
+			all = append(all, s.Database)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// checkSlots compares the connections that can be had with those the trace
+// needs at once.
+func (p *player) checkSlots(o *Options, found server) error {
+	files, err := openFiles()
+	if err != nil {
+		files = -1
+	}
+	if o.Known == nil || o.Again == nil {
+		return nil
+	}
+	most := int(min(o.Known.Sessions, 1<<30))
+	if fits(most, found.slots) && fits(most, files) {
+		return nil
+	}
+	if most, err = peak(o.Again); err != nil {
+		return err
+	}
+	if !fits(most, found.slots) {
+		return fmt.Errorf("the trace has %d sessions open at once, %s has %d connections left for %s: raise its max_connections", most, o.Target, found.slots, o.Target.User())
+	}
+	if !fits(most, files) {
+		return fmt.Errorf("the trace has %d sessions open at once, this process may open %d more files: raise ulimit -n", most, files)
+	}
+	return nil
+}
+
+// fits tells whether n is no more than room, of which -1 is any amount.
+func fits(n, room int) bool { return room < 0 || n <= room }
+
+// peak counts the most sessions a trace has open at once, reading only when
+// they begin and end.
+func peak(again func() (*trace.Reader, error)) (int, error) {
+	in, err := again()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = in.Close() }()
+	in.Options(trace.ReadOptions{NoValues: true})
+	open := map[uint64]struct{}{}
+	most := 0
+	var b trace.Batch
+	for in.Next(&b) == nil { // what is wrong with it is said when it is replayed
+		var closed []uint64
+		for i := range b.Events {
+			switch e := &b.Events[i]; e.Entry.Op {
+			case trace.OpCancel:
+			case trace.OpEnd:
+				closed = append(closed, e.Session)
+			default:
+				open[e.Session] = struct{}{}
+			}
+		}
+		// Within a block, which spans a second at most, all count as open.
+		most = max(most, len(open))
+		for _, id := range closed {
+			delete(open, id)
+		}
+	}
+	return most, nil
+}

@@ -1,0 +1,68 @@
+package replay
+
+import "time"
+
+// Progress gives the live counters of a replay.
+type Progress struct{ p *player }
+
+// Snapshot is a Progress at one moment.
+type Snapshot struct {
+	Phase      string // running, duration, interrupted
+	Sessions   int    // with a connection or about to have one
+	Read       uint64 // statements, by the reader
+	Statements uint64 // with an outcome
+	Errors     uint64
+	Diverged   uint64
+	Offset     time.Duration // how far in the trace: pace original only
+	LagP99     time.Duration // so far
+}
+
+// Now takes the counters.
+func (g *Progress) Now() Snapshot {
+	p := g.p
+	s := Snapshot{Phase: p.phase().String()}
+	p.mu.Lock()
+	s.Sessions = len(p.playing)
+	p.mu.Unlock()
+	for i := range p.account.stripe {
+		st := &p.account.stripe[i]
+		st.mu.Lock()
+		s.Statements += st.done
+		s.Diverged += st.diverged
+		for _, n := range st.errors {
+			s.Errors += n
+		}
+		s.LagP99 = max(s.LagP99, time.Duration(st.lag.quantile(99)))
+		st.mu.Unlock()
+	}
+	if p.pace == PaceOriginal && p.begun.Load() {
+		s.Offset = time.Duration(max(p.schedule.recorded(p.clock.Now())-p.schedule.origin, 0))
+	}
+	return s
+}
+
+const (
+	stallEvery = 100 * time.Millisecond
+	stallLimit = 500 * time.Millisecond
+)
+
+// watchStalls notices when this process stood still: a suspended machine or a
+// stopped process is no fault of the target.
+func (p *player) watchStalls(done <-chan struct{}) {
+	tick := time.NewTicker(stallEvery)
+	defer tick.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			now := time.Now() // the tick's own time may be old
+			if d := now.Sub(last); d > stallLimit {
+				p.stalls.Add(1)
+				p.stalled.Add(int64(d))
+			}
+			last = now
+		}
+	}
+}

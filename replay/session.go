@@ -1,0 +1,294 @@
+package replay
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/retrace-db/retrace/internal/wire/pg"
+	"github.com/retrace-db/retrace/trace"
+)
+
+const (
+	minRead = 4 << 10  // of a session's read buffer, which grows where replies are large
+	maxRead = 64 << 10 // and up to this
+	// maxWrite is how many bytes of a request go out at once. A request may be
+	// a pipeline of any length.
+	maxWrite = 1 << 20
+)
+
+// session is one captured session and the connection that replays it. The
+// reader and the player each have fields of their own; the queue is between.
+type session struct {
+	id    uint64
+	p     *player
+	state *trace.State // what it began with; nil where that is not known
+	early bool         // it was open when the recording began
+
+	// The reader's. captured is final once the queue is closed.
+	queue    queue
+	waits    waits
+	captured counts
+	lastRead uint64
+	epoch    atomic.Uint32 // of the entries it uses
+
+	// The gate's.
+	needs, end     int
+	numbered, over bool
+
+	// The player's.
+	link      link
+	shoot     func(context.Context) error // sends a cancel request
+	talk      *pg.Conversation
+	ring      ring
+	copying   *flight // a COPY whose data are being sent, taken out of the ring
+	batch     []staged
+	out, in   []byte
+	unread    int   // bytes sent since nothing was outstanding
+	free      int64 // when the last reply that was waited for was complete
+	was       byte  // recorded transaction state at this point
+	counts    counts
+	prepared  prepared
+	reprepare [][]byte // Parse messages to send before the request
+	aims      []aim
+	unsynced  bool // after an error, the server would wait for a Sync
+	losing    string
+
+	// Once set, nothing is sent any more.
+	dead   string
+	status trace.Status
+
+	// How others wake it.
+	wake    chan struct{}
+	poked   atomic.Bool
+	reading atomic.Bool // waits for records while it reads
+	mu      sync.Mutex
+	conn    link // for poke
+	grace   time.Time
+}
+
+func newSession(p *player, id uint64, state *trace.State) *session {
+	s := &session{id: id, p: p, state: state, wake: make(chan struct{}, 1)}
+	s.queue.spill, s.queue.source, s.queue.wake = &p.spill, p.source, s.wakeUp
+	if state != nil && len(state.Transaction) > 0 {
+		s.was = map[string]byte{"idle": 'I', "open": 'T', "failed": 'E'}[state.Transaction]
+	}
+	return s
+}
+
+// unplayable tells whether the session spoke the replication protocol, where
+// nothing is a request that could be sent again.
+func (s *session) unplayable() bool {
+	if s.state == nil {
+		return false
+	}
+	switch strings.ToLower(s.state.Settings["replication"]) {
+	case "", "0", "false", "off", "no", "f", "n":
+		return false
+	}
+	return true
+}
+
+// oldestEpoch is the first epoch of entries that the session may still ask for.
+func (s *session) oldestEpoch(newest uint32) uint32 {
+	if s.queue.empty() {
+		return newest
+	}
+	return s.epoch.Load()
+}
+
+// play replays the session from its first record to its last.
+func (s *session) play() {
+	defer s.finish()
+	if s.early {
+		s.ensure()
+		s.p.opening.Done()
+	}
+	var r record
+	for s.fetch(&r) {
+		switch {
+		case r.kind == kindLate:
+			s.recorded(&r)
+		case r.kind == kindCancel:
+			s.aim(&r)
+		case r.op == trace.OpConnect:
+			s.connect(&r)
+		case r.op == trace.OpEnd:
+			s.flush()
+			s.terminate(&r)
+		default:
+			s.stage(&r)
+			if r.flags&flagRequestEnd != 0 || len(s.out) >= maxWrite {
+				s.flush()
+			}
+		}
+	}
+	s.flush() // a request in whose middle the trace ends
+}
+
+// fetch consumes the next record, waiting for it if need be; false at the end.
+// The record's bytes are valid until the next fetch.
+func (s *session) fetch(r *record) bool {
+	for {
+		have, err := s.queue.peek(r)
+		switch {
+		case err != nil:
+			s.p.fail(err)
+			return false
+		case have == ready:
+			s.queue.advance(r)
+			if r.shape.epoch != s.epoch.Load() && r.kind != kindLate {
+				s.epoch.Store(r.shape.epoch)
+			}
+			return true
+		case have == ended:
+			return false
+		}
+		s.awaitRecord()
+	}
+}
+
+// awaitRecord waits until the queue has something, and reads replies that come
+// meanwhile.
+func (s *session) awaitRecord() {
+	busy := s.pending() != nil && s.dead == ""
+	s.reading.Store(busy)
+	switch {
+	case s.queue.arm():
+	case busy:
+		s.read()
+	default:
+		<-s.wake
+	}
+	s.queue.disarm()
+	s.reading.Store(false)
+}
+
+// wakeUp is called when a record came that the session waits for.
+func (s *session) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	if s.reading.Load() {
+		s.poke()
+	}
+}
+
+// poke ends the session's read, or the next one, so that it looks around.
+func (s *session) poke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.poked.Store(true)
+	if s.conn != nil {
+		_ = s.conn.SetReadDeadline(past)
+	}
+}
+
+// unpoke lets it read again; when the replay is over, not for long.
+func (s *session) unpoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.poked.Store(false)
+	if s.conn != nil {
+		_ = s.conn.SetReadDeadline(s.grace)
+	}
+}
+
+// stop gives the session until then to receive what it waits for.
+func (s *session) stop(until time.Time) {
+	s.mu.Lock()
+	s.grace = until
+	s.mu.Unlock()
+	s.poke()
+}
+
+// recorded joins a recorded reply that was read after its event.
+func (s *session) recorded(r *record) {
+	f := s.copying
+	if f == nil || f.ordinal != r.ordinal {
+		f = s.ring.find(r.ordinal, 0)
+	}
+	if f != nil {
+		f.recorded(r)
+		s.settle(false)
+		return
+	}
+	for i := range s.batch { // it waits to be sent
+		if b := &s.batch[i]; b.ordinal == r.ordinal {
+			b.flags |= flagReplied
+			b.status, b.state, b.rows = r.status, r.state, r.rows
+		}
+	}
+}
+
+// pending is the first event without an outcome, or nil.
+func (s *session) pending() *flight {
+	if s.copying != nil {
+		return s.copying
+	}
+	return s.ring.pending()
+}
+
+// settle counts the events at the front whose outcome and recorded reply are
+// known; when forced, those whose recorded reply is not.
+func (s *session) settle(forced bool) {
+	for s.ring.n > 0 {
+		f := s.ring.at(0)
+		if !f.done || !forced && !f.replied && f.attempted() && s.ring.n < maxUnjoined {
+			return
+		}
+		s.count(f, rowEvent)
+		s.ring.pop()
+	}
+}
+
+// maxUnjoined bounds the events that wait for their recorded reply. It comes
+// before the session's next unpipelined request, unless the trace is damaged.
+const maxUnjoined = 65536
+
+// count gives an event its place in the account and in the run.
+func (s *session) count(f *flight, kind rowKind) {
+	if s.p.forgets(s.id, f.ordinal) {
+		return
+	}
+	f.compare()
+	if f.replied && f.state != 0 {
+		s.was = f.state
+	}
+	s.counts.count(f.op, f.status)
+	st := s.p.account.of(s.id)
+	st.mu.Lock()
+	st.settle(f, s.p.pace == PaceOriginal)
+	if s.p.run != nil {
+		s.p.run.add(st, f.row(s.id, kind))
+	}
+	st.mu.Unlock()
+}
+
+// detach takes a COPY that is the first of the ring out of it, so that its data
+// do not pile up behind it. In the run, its reply follows it.
+func (s *session) detach() {
+	if s.copying != nil || s.ring.n == 0 || s.ring.at(0).done {
+		return
+	}
+	f := *s.ring.at(0)
+	s.ring.pop()
+	s.copying = &f
+	if s.p.run == nil {
+		return
+	}
+	st := s.p.account.of(s.id)
+	st.mu.Lock()
+	s.p.run.add(st, f.row(s.id, rowOpen))
+	st.mu.Unlock()
+}
+
+// attach counts the COPY that was taken out.
+func (s *session) attach() {
+	f := s.copying
+	s.copying = nil
+	s.count(f, rowReply)
+}

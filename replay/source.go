@@ -1,0 +1,433 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/retrace-db/retrace/internal/wire/pg"
+	"github.com/retrace-db/retrace/trace"
+)
+
+const (
+	// prefetch is how many bytes of records the reader keeps ahead, as long as
+	// no session is short of them.
+	prefetch = 2 << 20
+	// memory is shared by the queues before they use the spill file, where
+	// that gives each more than sessionMemory.
+	memory = 4 << 20
+	// maxWaiting is how many sessions may be read that must not begin yet. A
+	// reader that looks for the next event of a session far ahead would
+	// otherwise hold every session in between.
+	maxWaiting = 4096
+	// crawl is how often it reads a block nevertheless: what it looks for may
+	// be what the sessions that run are blocked by.
+	crawl = 100 * time.Millisecond
+	// lookAhead is how far ahead of its clock pace original reads, in the
+	// trace's time and in the replay's: a block holds a second of the trace,
+	// and reading it takes a moment.
+	lookAhead = 2 * time.Second
+)
+
+// source goes through the trace once and feeds the sessions. It reads no
+// further than they need: in pace original a little ahead of the clock, in pace
+// closed when a session has run dry.
+type source struct {
+	p       *player
+	in      *trace.Reader
+	batch   trace.Batch
+	pending bool // batch is read and not taken
+	atEnd   bool
+
+	live    map[uint64]*session
+	states  map[uint64]*trace.State // of sessions with no event yet
+	entries *entries
+	foreign map[*trace.Entry]bool // entries that declare types the server's user made
+	shots   map[uint64][]shot     // cancel requests of the block being taken, by target
+
+	first    int64 // earliest start of the first block
+	horizon  int64 // latest start read
+	previous int64 // the same, before the last block
+
+	total       counts
+	sessions    uint64
+	gaps        uint64
+	missing     uint64 // events that the gaps name
+	unportable  uint64 // statements with parameter types that other databases number otherwise
+	unknownFrom uint64 // sessions without a recorded beginning
+
+	hungry atomic.Int64 // sessions waiting for records
+	queued atomic.Int64 // bytes in all queues
+	wake   chan struct{}
+
+	scratch [chunkSize]byte
+	encoded []byte
+	joined  []byte
+}
+
+func newSource(p *player, in *trace.Reader) *source {
+	return &source{
+		p: p, in: in, live: map[uint64]*session{}, states: map[uint64]*trace.State{}, entries: newEntries(),
+		foreign: map[*trace.Entry]bool{}, shots: map[uint64][]shot{}, horizon: math.MinInt64, previous: math.MinInt64, wake: make(chan struct{}, 1),
+	}
+}
+
+// prime reads up to the first events, so that the states of sessions that were
+// open when the recording began are known, and the time it began at.
+func (src *source) prime() error {
+	for {
+		if err := src.read(); err != nil {
+			return err
+		}
+		if src.atEnd {
+			return nil
+		}
+		if len(src.batch.Events) > 0 {
+			src.first = src.batch.Events[0].Start
+			for i := range src.batch.Events {
+				src.first = min(src.first, src.batch.Events[i].Start)
+			}
+			return nil
+		}
+		if err := src.take(); err != nil {
+			return err
+		}
+	}
+}
+
+// read reads a block.
+func (src *source) read() error {
+	err := src.in.Next(&src.batch)
+	if errors.Is(err, io.EOF) {
+		src.atEnd = true
+		return nil
+	}
+	src.pending = err == nil
+	return err
+}
+
+// run reads and feeds until the end of the trace, or until the replay is
+// interrupted.
+func (src *source) run() {
+	for src.p.phase() != interrupted {
+		if src.pending {
+			if err := src.take(); err != nil {
+				src.p.fail(err)
+				break
+			}
+			continue
+		}
+		if src.atEnd {
+			break
+		}
+		if wait := src.idle(); wait > 0 {
+			src.sleep(wait)
+			continue
+		}
+		if err := src.read(); err != nil {
+			src.p.fail(fmt.Errorf("read the trace: %w", err))
+			break
+		}
+	}
+	src.finish()
+}
+
+// finish tells the sessions that nothing will follow.
+func (src *source) finish() {
+	for _, s := range src.live {
+		s.queue.close()
+	}
+	if src.p.gate != nil {
+		src.p.gate.pass(math.MaxInt64)
+	}
+}
+
+func (src *source) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-src.wake:
+	case <-timer.C:
+	}
+}
+
+// notify ends a sleep.
+func (src *source) notify() {
+	select {
+	case src.wake <- struct{}{}:
+	default:
+	}
+}
+
+// idle is how long there is no need to read: 0 means now.
+func (src *source) idle() time.Duration {
+	switch {
+	case src.p.phase() == expired: // the rest is read through, to be counted
+		return src.unless(src.queued.Load() < prefetch || src.hungry.Load() > 0)
+	case src.p.pace == PaceOriginal:
+		return src.untilDue()
+	}
+	more, waiting := src.p.gate.undecided()
+	if waiting >= maxWaiting {
+		return crawl
+	}
+	return src.unless(more || src.hungry.Load() > 0 || src.queued.Load() < prefetch)
+}
+
+func (src *source) unless(now bool) time.Duration {
+	if now {
+		return 0
+	}
+	return time.Hour // or until notified
+}
+
+// untilDue is how long what was read last is still far enough ahead.
+func (src *source) untilDue() time.Duration {
+	now := src.p.clock.Now()
+	ahead := src.p.schedule.due(addClamped(src.horizon, -int64(lookAhead)))
+	return time.Duration(max(addClamped(ahead, -int64(lookAhead))-now, 0))
+}
+
+// limit is how much of a session's queue stays in memory.
+func (src *source) limit() int {
+	return max(sessionMemory, memory/max(len(src.live), 1))
+}
+
+// take hands a block to the sessions.
+func (src *source) take() error {
+	b := &src.batch
+	src.pending = false
+	for i := range b.States {
+		src.state(&b.States[i])
+	}
+	for i := range b.Gaps {
+		src.gaps++
+		src.missing += b.Gaps[i].Last - b.Gaps[i].First + 1
+	}
+	for i := range b.Late {
+		if err := src.late(&b.Late[i]); err != nil {
+			return err
+		}
+	}
+	if len(b.Events) == 0 {
+		return nil
+	}
+	return src.events(b.Events)
+}
+
+func (src *source) state(s *trace.State) {
+	if src.live[s.Session] != nil {
+		return // repeated where a segment begins
+	}
+	own := *s
+	src.states[s.Session] = &own
+}
+
+func (src *source) late(l *trace.Late) error {
+	s := src.live[l.Session]
+	if s == nil {
+		return nil
+	}
+	s.waits.answered(l.Ordinal, l.Took)
+	return src.push(s, &record{
+		kind: kindLate, ordinal: l.Ordinal, flags: flagReplied,
+		status: l.Status, state: l.State, rows: l.Rows,
+	})
+}
+
+func (src *source) events(all []trace.Event) error {
+	src.previous = src.horizon
+	// A cancel request aims at an event that was in flight then, so at one
+	// read before it: it goes into the queue before what follows.
+	for i := range all {
+		src.horizon = max(src.horizon, all[i].Start)
+		if all[i].Entry.Op == trace.OpCancel {
+			src.note(&all[i])
+		}
+	}
+	if err := src.earlier(); err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].Entry.Op == trace.OpCancel {
+			continue
+		}
+		if err := src.event(&all[i]); err != nil {
+			return err
+		}
+	}
+	if src.p.gate != nil {
+		src.p.gate.pass(src.previous)
+	}
+	src.unaimed()
+	return nil
+}
+
+// event queues one event.
+func (src *source) event(e *trace.Event) error {
+	op := e.Entry.Op
+	s := src.session(e)
+	src.total.captured(op)
+	s.captured.captured(op)
+	r := src.record(e, s.waits.before(e.Start))
+	if s.unplayable() && op != trace.OpEnd {
+		r.flags, r.end, r.bytes = r.flags|flagSkip, skipNotReplayable, nil
+	}
+	if err := src.push(s, r); err != nil {
+		return err
+	}
+	if err := src.aimed(s, e.Ordinal); err != nil {
+		return err
+	}
+	s.lastRead = e.Ordinal
+	if op != trace.OpCopy || !e.HasReply || e.Took > 0 { // COPY data are not answered
+		s.waits.add(awaited{ordinal: e.Ordinal, start: e.Start, end: e.End(), known: e.HasReply && e.Status != trace.Lost})
+	}
+	if op == trace.OpEnd {
+		src.sessionEnds(s, e.Start)
+	}
+	return nil
+}
+
+// record is what the player needs of an event.
+func (src *source) record(e *trace.Event, settled uint64) *record {
+	r := &record{kind: kindEvent, op: e.Entry.Op, ordinal: e.Ordinal, start: e.Start, settled: settled, shape: src.ref(e.Entry)}
+	if e.RequestEnd {
+		r.flags |= flagRequestEnd
+	}
+	if e.HasReply {
+		r.flags |= flagReplied
+		r.status, r.state, r.rows = e.Status, e.State, e.Rows
+	}
+	src.bytes(r, e)
+	if op := e.Entry.Op; op.Statement() && src.declaresForeign(e.Entry) {
+		src.unportable++
+	}
+	return r
+}
+
+// bytes puts the event together again, or says why that cannot be sent.
+func (src *source) bytes(r *record, e *trace.Event) {
+	switch {
+	case e.Entry.Op == trace.OpConnect:
+	case e.Entry.Op == trace.OpEnd && len(e.Entry.Shape) == 0:
+		r.end = endServer
+		if e.Reason == endClient.String() {
+			r.end = endClient
+		}
+	case e.OverLimit:
+		r.flags, r.end = r.flags|flagSkip, skipOverLimit
+	case e.Entry.Op == trace.OpFunction, e.Entry.Op == trace.OpOther:
+		r.flags, r.end = r.flags|flagSkip, skipNotReplayable
+	default:
+		var err error
+		src.joined, err = pg.Join(src.joined[:0], e.Entry.Shape, e.Sizes, e.Values)
+		if err == nil {
+			r.bytes = src.joined
+			return
+		}
+		r.flags, r.end = r.flags|flagSkip, skipUnreadable
+		for _, n := range e.Sizes {
+			if n == trace.SizeRedacted {
+				r.end = skipRedacted
+			}
+		}
+	}
+}
+
+// declaresForeign tells whether a statement declares parameter types by numbers
+// that each database gives out itself.
+func (src *source) declaresForeign(e *trace.Entry) bool {
+	if e.Prepare != nil && len(e.Types) == 0 {
+		e = e.Prepare
+	}
+	if len(e.Types) == 0 {
+		return false
+	}
+	known, ok := src.foreign[e]
+	if ok {
+		return known
+	}
+	for _, oid := range e.Types {
+		known = known || oid >= firstUserOID
+	}
+	if len(src.foreign) >= maxEpoch {
+		clear(src.foreign)
+	}
+	src.foreign[e] = known
+	return known
+}
+
+// firstUserOID is the first OID that PostgreSQL does not give out itself.
+const firstUserOID = 16384
+
+// ref numbers an entry, and lets go of entries that no session needs any more.
+func (src *source) ref(e *trace.Entry) entryRef {
+	ref, begun := src.entries.ref(e)
+	if begun {
+		oldest := ref.epoch
+		for _, s := range src.live {
+			oldest = min(oldest, s.oldestEpoch(ref.epoch))
+		}
+		src.entries.forget(oldest)
+	}
+	return ref
+}
+
+// push queues a record.
+func (src *source) push(s *session, r *record) error {
+	src.encoded = r.encode(src.encoded[:0])
+	return s.queue.push(src.encoded, src.limit(), &src.scratch)
+}
+
+// session is the session of an event, which begins with it if it is new.
+func (src *source) session(e *trace.Event) *session {
+	if s := src.live[e.Session]; s != nil {
+		return s
+	}
+	state := src.states[e.Session]
+	delete(src.states, e.Session)
+	s := src.begin(e.Session, state)
+	if e.Entry.Op != trace.OpConnect && state == nil {
+		src.unknownFrom++
+	}
+	if src.p.gate == nil {
+		src.p.begin(s)
+	} else {
+		src.p.gate.add(mark{at: e.Start, session: s})
+	}
+	return s
+}
+
+// open begins the sessions that were open when the recording began.
+func (src *source) open() []*session {
+	var all []*session
+	for id, state := range src.states {
+		if state.Ordinal > 0 {
+			all = append(all, src.begin(id, state))
+		}
+	}
+	for _, s := range all {
+		delete(src.states, s.id)
+	}
+	return all
+}
+
+func (src *source) begin(id uint64, state *trace.State) *session {
+	s := newSession(src.p, id, state)
+	src.live[id] = s
+	src.sessions++
+	return s
+}
+
+// sessionEnds takes leave of a session that is read to its end.
+func (src *source) sessionEnds(s *session, at int64) {
+	delete(src.live, s.id)
+	if src.p.gate != nil {
+		src.p.gate.add(mark{at: at, isEnd: true, session: s})
+	}
+	s.queue.close()
+}

@@ -1,0 +1,49 @@
+package replay
+
+// Summary is the JSON of a replay.
+type Summary struct {
+	Schema   int      `json:"schema"`
+	Source   string   `json:"source"` // identity of the trace
+	Target   string   `json:"target"`
+	Pace     string   `json:"pace"`
+	Speed    *float64 `json:"speed"` // null where there is no schedule
+	ElapsedS float64  `json:"elapsed_s"`
+	Partial  bool     `json:"partial"` // interrupted: the rest of the trace was not read
+
+	Sessions       uint64 `json:"sessions"`
+	SessionsFailed uint64 `json:"sessions_failed"` // got no connection
+	SessionsLost   uint64 `json:"sessions_lost"`   // whose connection broke
+	PeakSessions   int    `json:"peak_sessions"`   // at once, in the replay
+
+	Statements   Tally             `json:"statements"`
+	Events       Tally             `json:"events"`  // statements and everything else
+	Reasons      map[string]uint64 `json:"reasons"` // of statements skipped, filtered, lost, unsent
+	Errors       map[string]uint64 `json:"errors"`  // of statements, by SQLSTATE
+	EventReasons map[string]uint64 `json:"event_reasons"`
+	EventErrors  map[string]uint64 `json:"event_errors"`
+
+	Retries       uint64 `json:"retries"`
+	PreparedAgain uint64 `json:"prepared_again"` // statements prepared late, their Parse having been skipped
+
+	Compared       uint64  `json:"compared"` // statements with an outcome on both sides
+	Diverged       uint64  `json:"diverged"`
+	DivergedStatus uint64  `json:"diverged_status"`
+	DivergedRows   uint64  `json:"diverged_rows"`
+	DivergedOther  uint64  `json:"diverged_other"` // events that are no statements
+	DivergedPct    float64 `json:"diverged_pct"`   // of compared
+
+	ServiceUS       *Spread `json:"service_us"`
+	ScheduleErrorUS *Spread `json:"schedule_error_us"` // null where there is no schedule
+	LagUS           *Spread `json:"lag_us"`
+	BusyUS          *Spread `json:"busy_us"` // the part of the lag that the target made
+
+	Accounted bool     `json:"accounted"` // captured is the sum of the outcomes, everywhere
+	Valid     bool     `json:"valid"`
+	KeptUp    *bool    `json:"kept_up"` // null where there is no schedule
+	Why       []string `json:"why"`
+	Warnings  []string `json:"warnings"`
+}
+
+// Incomplete tells whether events that were to be replayed got no outcome on
+// the target for want of a connection.
+func (s *Summary) Incomplete() bool { return s.SessionsFailed > 0 || s.SessionsLost > 0 }
