@@ -130,12 +130,21 @@ var foldCases = []struct {
 		"select a-1", "select a - 1", "select a -1", "select a- 1", "select a-$1", "select a - -1",
 	}, []string{"select a + 1", "select a", "select -1", "select a, -1", "select a-b", "select - a"}},
 	{"AN-06 arithmetic", []string{"select 3*3", "select 7*8", "select 7 * -8"}, []string{"select 7/8", "select 7"}},
-	{"AN-06 limit", []string{"select a from t limit 5 offset 10", "select a from t limit 1 offset -0"},
-		[]string{"select a from t limit 5", "select a from t limit all offset 10"}},
-	{"AN-06 interval", []string{"select now() - interval '1 day'", "select now()-interval '2 days'"},
-		[]string{"select now() + interval '1 day'"}},
-	{"AN-06 after words", []string{"select case when a then -1 else -2 end", "select case when a then 1 else 2 end"},
-		[]string{"select case when a then b else -2 end"}},
+	{
+		"AN-06 limit",
+		[]string{"select a from t limit 5 offset 10", "select a from t limit 1 offset -0"},
+		[]string{"select a from t limit 5", "select a from t limit all offset 10"},
+	},
+	{
+		"AN-06 interval",
+		[]string{"select now() - interval '1 day'", "select now()-interval '2 days'"},
+		[]string{"select now() + interval '1 day'"},
+	},
+	{
+		"AN-06 after words",
+		[]string{"select case when a then -1 else -2 end", "select case when a then 1 else 2 end"},
+		[]string{"select case when a then b else -2 end"},
+	},
 	{"AN-07 names", nil, []string{
 		"select * from users_2009", "select * from users_2010", "select * from \"select\"", "select * from `+3b7-8*9`",
 		"select * from `aaa(bbb)`", "select T1.c2 from t1", "select utf8mb4", "select été", "select テーブル",

@@ -107,11 +107,12 @@ func (helpFlag) IgnoreDefault() {}
 // has not given the arguments yet.
 func (helpFlag) BeforeReset(ctx *kong.Context) error {
 	options := kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth, ValueFormatter: kong.DefaultHelpValueFormatter}
-	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
-		return err
+	err := kong.DefaultHelpPrinter(options, ctx)
+	if err == nil {
+		err = printExamples(ctx)
 	}
-	if err := printExamples(ctx); err != nil {
-		return err
+	if err != nil { // stdout, not the command line, is at fault
+		return exitError{Code: exitFailed, Err: err}
 	}
 	return errHelp
 }
