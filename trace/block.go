@@ -28,6 +28,9 @@ const (
 	// maxCount bounds the events or replies of a block: a block may say with a
 	// dozen bytes that all of them are alike.
 	maxCount = 1 << 16
+	// maxHoles bounds the values of one event, maxSizes those of a block.
+	maxHoles = 1 << 20
+	maxSizes = 8 << 20
 )
 
 // magic is 0xF7 (in no text file, invalid as UTF-8), the name, and the major

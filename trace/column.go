@@ -205,3 +205,11 @@ func (d *directory) numbers(id byte, n int, z *unpacker, buf *[]byte) (cursor, e
 	}
 	return cursor{repeat: true, value: v}, nil
 }
+
+// count is how many numbers a column can hold at most.
+func (d *directory) count(id byte) int {
+	if c := &d.cols[id]; c.codec == codecRepeat && len(c.stored) > 0 {
+		return c.raw / len(c.stored)
+	}
+	return d.cols[id].raw
+}

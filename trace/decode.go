@@ -14,7 +14,16 @@ type decoder struct {
 	dir      directory
 	bufs     [len(directory{}.cols)][]byte
 	cols     eventColumns
+
+	wordBytes int // what the dictionaries of all open segments take
 }
+
+// entrySize is what an Entry takes besides its bytes. maxWordBytes bounds the
+// dictionaries of all segments that are read side by side.
+const (
+	entrySize    = 128
+	maxWordBytes = 1 << 30
+)
 
 // eventColumns are the columns of an event or reply block being read.
 type eventColumns struct {
@@ -23,6 +32,7 @@ type eventColumns struct {
 	rows, bytes, status, state, tail, due, flags cursor
 	results, reason, diverged                    cursor
 	value                                        []byte
+	sizes                                        int // how many there are at most
 	hasDue, hasValues                            bool
 }
 
@@ -82,7 +92,7 @@ func (d *decoder) openEntries(dir *directory, n int) (*entryColumns, error) {
 		types, err = dir.bytes(colType, &d.z, &d.bufs[colType])
 		c.types = cursor{b: types}
 	}
-	c.raw = len(c.shape) + len(c.text) + 16*n
+	c.raw = len(c.shape) + len(c.text) + entrySize*n
 	return c, err
 }
 
@@ -129,6 +139,7 @@ func (d *decoder) openEvents(h *blockHeader) error {
 	c.size, c.value = cursor{}, nil
 	if c.hasValues && err == nil {
 		c.size = d.numbers(&err, colSize, -1)
+		c.sizes = min(d.dir.count(colSize), maxSizes)
 		if err == nil {
 			c.value, err = d.dir.bytes(colValue, &d.z, &d.bufs[colValue])
 		}

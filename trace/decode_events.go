@@ -134,6 +134,9 @@ func (r *rowDecoder) values(e *Event) error {
 	if holes == 0 {
 		return nil
 	}
+	if len(r.sizes)+holes > r.c.sizes {
+		return errValues
+	}
 	from, total := len(r.sizes), uint64(0)
 	left := uint64(len(r.c.value))
 	for range holes {

@@ -76,6 +76,9 @@ func (d *dictionary) add(op Op, prepare uint32, types []uint32, shape []byte, te
 	if err != nil {
 		return 0, err
 	}
+	if holes > maxHoles {
+		return 0, fmt.Errorf("shape of %d values, over %d: record the event as over the limit", holes, maxHoles)
+	}
 	if prepare > uint32(len(d.entries)) {
 		return 0, fmt.Errorf("entry names prepare entry %d of %d: it is of another segment", prepare-1, len(d.entries))
 	}
@@ -210,9 +213,11 @@ func (w *words) take(h *blockHeader, dir *directory, d *decoder) error {
 	if err != nil {
 		return err
 	}
-	if w.size += c.raw; w.size > maxDictBytes+maxRaw {
+	if w.size+c.raw > maxDictBytes+maxRaw {
 		return fmt.Errorf("dictionary of more than %d bytes", maxDictBytes)
 	}
+	w.size += c.raw
+	d.wordBytes += c.raw
 	for len(w.entries) < int(h.needs) {
 		w.entries = append(w.entries, nil)
 	}

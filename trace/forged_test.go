@@ -71,7 +71,7 @@ func TestForgedLengths(t *testing.T) {
 	big := bomb(t, 60<<20)
 	entry := func(cols ...forgedColumn) []byte { return forged(kindDictionary, 1, cols...) }
 	good := entry(forgedColumn{colOp, codecRaw, 1, []byte{'q'}}, repeated(colPrepare, 0, 1), repeated(colTypeCount, 0, 1),
-		repeated(colShapeSize, 0, 1), forgedColumn{colShapeBytes, codecRaw, 0, nil}, repeated(colTextSize, 0, 1), forgedColumn{colTextBytes, codecRaw, 0, nil})
+		repeated(colShapeSize, 1, 1), forgedColumn{colShapeBytes, codecRaw, 1, []byte{tokenRaw}}, repeated(colTextSize, 0, 1), forgedColumn{colTextBytes, codecRaw, 0, nil})
 	run := func(n uint32) []forgedColumn {
 		return []forgedColumn{repeated(colSession, 1, 1), {colEvents, codecRepeat, uint32(len(binary.AppendUvarint(nil, uint64(n)))), binary.AppendUvarint(nil, uint64(n))},
 			repeated(colOrdinal, 0, 1), repeated(colGap, 0, n), repeated(colShape, 0, n)}
@@ -94,7 +94,7 @@ func TestForgedLengths(t *testing.T) {
 		{"frame larger than announced", room, "size", with(1, forgedColumn{colRows, codecZstd, 10, huge})},
 		{"raw length beyond what the frame can hold", room, "raw length", with(1, forgedColumn{colRows, codecZstd, 60 << 20, bomb(t, 10)})},
 		{"frame smaller than announced", room, "raw length", with(1, forgedColumn{colRows, codecZstd, 100, bomb(t, 10)})},
-		{"values of 60 MiB that nobody has", 150 << 20, "left over", with(1, forgedColumn{colValue, codecZstd, 60 << 20, big}, repeated(colSize, 0, 0))},
+		{"values of 60 MiB that nobody has", 150 << 20, "left over", with(1, forgedColumn{colValue, codecZstd, 60 << 20, big}, repeated(colSize, 0, 1))},
 		{"four billion events", room, "more than 65536 events", forged(kindEvents, math.MaxUint32, run(1)...)},
 		{"more events than columns", room, "damaged", forged(kindEvents, 60000, run(1)...)},
 		{"run longer than the block", room, "damaged run", forged(kindEvents, 1, repeated(colSession, 1, 1), repeated(colEvents, 9, 1), repeated(colOrdinal, 0, 1), repeated(colGap, 0, 1), repeated(colShape, 0, 1))},
@@ -103,6 +103,7 @@ func TestForgedLengths(t *testing.T) {
 		{"time outside of the block", room, "time is outside", forged(kindEvents, 1, repeated(colSession, 1, 1), repeated(colEvents, 1, 1), repeated(colOrdinal, 0, 1), repeated(colGap, 1, 1), repeated(colShape, 0, 1))},
 		{"took that overflows", room, "time is outside", with(1, forgedColumn{colTook, codecRepeat, 10, binary.AppendUvarint(nil, math.MaxUint64)})},
 		{"number without end", room, "damaged repeat", with(1, forgedColumn{colRows, codecRepeat, 12, bytes.Repeat([]byte{0xff}, 12)})},
+		{"more values than sizes", room, "values are missing", with(1, repeated(colSize, 0, 0), forgedColumn{colValue, codecRaw, 0, nil})},
 		{"unknown codec", room, "unknown codec 9", with(1, forgedColumn{colRows, 9, 1, []byte{1}})},
 		{"status of two bytes", room, "out of range", with(1, forgedColumn{colStatus, codecRepeat, 2, []byte{0x80, 0x02}})},
 		{"late replies without number", room, "more than 65536 events", forged(kindReplies, math.MaxUint32, run(1)...)},

@@ -33,6 +33,8 @@ type readSegment struct {
 	words  words
 	closed bool // its index came
 	again  bool // it was read before: pass over it
+
+	expected bool // its start block, found by Open, is still to come
 }
 
 // pipeSource reads what cannot be sought in.
@@ -124,13 +126,14 @@ func (s *source) nextRef() error {
 	s.walk = newWalker(s.in, ref.file, ref.at, ref.end, s.r.addDamage)
 	s.walk.tag, s.walk.tagged, s.walk.number = ref.tag, true, -1
 	s.begin(ref.header, ref.tag)
+	s.seg.expected = true
 	return nil
 }
 
 // endInput closes the segment at the end of its bytes.
 func (s *source) endInput() {
-	if s.seg != nil && !s.seg.closed {
-		s.r.torn = true
+	if len(s.refs) == 0 {
+		s.leave()
 	}
 	if p, ok := s.in.(*streamInput); ok {
 		s.r.piped += uint64(p.base) + uint64(len(p.buf))
@@ -139,6 +142,18 @@ func (s *source) endInput() {
 	if len(s.refs) == 0 {
 		s.closeFile()
 	}
+}
+
+// leave lets go of the current segment's dictionary.
+func (s *source) leave() {
+	if s.seg == nil {
+		return
+	}
+	if !s.seg.closed {
+		s.r.torn = true
+	}
+	s.r.dec.wordBytes -= s.seg.words.size
+	s.seg.words = words{}
 }
 
 func (s *source) closeFile() {
@@ -150,12 +165,11 @@ func (s *source) closeFile() {
 
 // begin makes a segment the current one.
 func (s *source) begin(h *Header, tag uint32) {
-	if s.seg != nil && s.seg.tag == tag && s.seg.header.Trace == h.Trace && s.walk.number <= 0 && !s.seg.again {
+	if s.seg != nil && s.seg.expected && s.seg.tag == tag {
+		s.seg.expected = false
 		return // the start block of a segment that was found beforehand
 	}
-	if s.seg != nil && !s.seg.closed {
-		s.r.torn = true
-	}
+	s.leave()
 	next := &readSegment{header: h, tag: tag}
 	if prev := s.seg; prev != nil && prev.header.Trace == h.Trace {
 		switch n := h.Segment - prev.header.Segment; {
@@ -180,9 +194,10 @@ func (s *source) pass(h *blockHeader, at int64) (data bool, err error) {
 		s.walk.distrust(at, "block of a segment whose start block is lost")
 		return false, nil
 	case s.seg.again:
+		s.walk.trust()
 		return false, nil
 	case h.kind == kindDictionary:
-		return false, s.check(h, at, func(body []byte) error { return s.r.dec.words(h, body, &s.seg.words) })
+		return false, s.dictionary(h, at)
 	case h.kind == kindIndex:
 		return false, s.check(h, at, func([]byte) error { s.seg.closed = true; return nil })
 	case h.known():
@@ -192,6 +207,14 @@ func (s *source) pass(h *blockHeader, at int64) (data bool, err error) {
 	}
 	return false, fmt.Errorf("%s: block of kind %q at byte %d is unknown to this program, which reads version %d as of its build: use a newer retrace",
 		s.name, h.kind, at, Version)
+}
+
+func (s *source) dictionary(h *blockHeader, at int64) error {
+	err := s.check(h, at, func(body []byte) error { return s.r.dec.words(h, body, &s.seg.words) })
+	if err == nil && s.r.dec.wordBytes > maxWordBytes {
+		err = fmt.Errorf("%s: the dictionaries of traces read side by side take more than %d MiB: read fewer at a time", s.name, maxWordBytes>>20)
+	}
+	return err
 }
 
 func (s *source) startBlock(h *blockHeader, at int64) error {

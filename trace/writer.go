@@ -13,6 +13,8 @@ import (
 // hardly compress better, smaller ones lose.
 const defaultBlock = 512 << 10
 
+const maxBlock = 4 << 20
+
 // eventOverhead is what an event counts for besides its bytes.
 const eventOverhead = 16
 
@@ -25,7 +27,7 @@ type WriterOptions struct {
 	Due        bool // events carry when they were due
 	Diverged   bool // events carry how they differ from the recorded ones
 	NoValues   bool // a run: neither shapes nor values
-	BlockBytes int  // raw bytes of events that seal a block; 0 means 512 KiB
+	BlockBytes int  // raw bytes of events that seal a block, up to 4 MiB; 0 means 512 KiB
 
 	// States lists the live sessions. It is called when a segment opens: inside
 	// NewWriter, Event, Flush and Restart, after an event was taken. Ordinals
@@ -88,7 +90,7 @@ func NewWriter(w io.Writer, h Header, o WriterOptions) (*Writer, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	t := &Writer{out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxRaw/4), maxBlocks: maxIndex,
+	t := &Writer{out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxBlock), maxBlocks: maxIndex,
 		sessions: map[uint64]*session{}, body: body{z: z}}
 	if err := t.openSegment(); err != nil {
 		return nil, err
