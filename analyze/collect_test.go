@@ -407,7 +407,36 @@ func TestMergeOrderDoesNotMatter(t *testing.T) {
 		if got := analysed(recording(), mixed(r, sessions)...); !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
+		accounts(t, want)
 	})
+}
+
+// accounts checks the sums: each statement has one outcome, each that was
+// answered without an error has one service time, and the total is the sum of
+// the fingerprints.
+func accounts(t interface{ Errorf(string, ...any) }, r *Report) {
+	for i, total := range r.Total.Runs {
+		var count, ok, timed uint64
+		for _, f := range r.Fingerprints {
+			run := f.Runs[i]
+			other := uint64(0)
+			for _, reasons := range run.Other {
+				for _, n := range reasons {
+					other += n
+				}
+			}
+			if run.Count != run.OK+run.Failed()+other || other != run.Unanswered() {
+				t.Errorf("%s: %d statements are not %d ok, %d failed, %d other", f.SQL, run.Count, run.OK, run.Failed(), other)
+			}
+			if run.Service != nil {
+				timed += run.Service.Count
+			}
+			count, ok = count+run.Count, ok+run.OK
+		}
+		if count != total.Count || ok != total.OK || timed != ok {
+			t.Errorf("fingerprints have %d statements, %d ok, %d timed; the total %d, %d", count, ok, timed, total.Count, total.OK)
+		}
+	}
 }
 
 // mixed interleaves sessions, each in its own order.

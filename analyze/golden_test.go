@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,6 +125,18 @@ func TestGoldenJSON(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		golden(t, name+".json", append(b, '\n'))
+	}
+}
+
+func TestLabelsStayApart(t *testing.T) {
+	runs := []Run{{Label: "captured-on-monday"}, {Label: "captured-on-tuesday"}, {Label: "été\n"}}
+	got := shortLabels(runs, quoted4)
+	want := []string{"1 captured-…", "2 captured-…", `3 \u00e9t\u…`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if got := shortLabels(runs[1:], quoted4); got[0] != "captured-on…" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 // Write writes the report for people.
 func (t Text) Write(w io.Writer, r *Report) error {
 	t.Top, t.Width = cmp.Or(t.Top, defaultTop), cmp.Or(t.Width, defaultWidth)
-	p := page{Text: t, r: r}
+	p := page{Text: t, r: r, labels: shortLabels(r.Runs, t.Escape)}
 	p.headline()
 	p.runs()
 	p.totals()
@@ -43,8 +43,9 @@ func (t Text) Write(w io.Writer, r *Report) error {
 
 type page struct {
 	Text
-	r *Report
-	b strings.Builder
+	r      *Report
+	labels []string
+	b      strings.Builder
 }
 
 func (p *page) line(format string, args ...any) {
@@ -52,8 +53,22 @@ func (p *page) line(format string, args ...any) {
 	p.b.WriteByte('\n')
 }
 
-func (p *page) label(run int) string {
-	return text.Snip(p.Escape(p.r.Runs[run].Label), labelWidth, "…")
+func (p *page) label(run int) string { return p.labels[run] }
+
+// shortLabels makes labels narrow, and numbers them if that makes some alike.
+func shortLabels(runs []Run, escape func(string) string) []string {
+	labels, seen, alike := make([]string, len(runs)), map[string]bool{}, false
+	for i := range runs {
+		labels[i] = text.Snip(escape(runs[i].Label), labelWidth, "…")
+		alike = alike || seen[labels[i]]
+		seen[labels[i]] = true
+	}
+	for i := range labels {
+		if alike {
+			labels[i] = text.Snip(fmt.Sprintf("%d %s", i+1, labels[i]), labelWidth, "…")
+		}
+	}
+	return labels
 }
 
 // headline is the one sentence for who reads no further.

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -122,6 +123,28 @@ func TestTornTrace(t *testing.T) {
 	if r.Runs[0].Complete || warned(r, "damaged") == nil && warned(r, "incomplete") == nil {
 		t.Errorf("run %+v, warnings %v", r.Runs[0], r.Warnings)
 	}
+}
+
+// Whatever the bytes, there is a report or an error, and the report's sums hold.
+func FuzzAnalyze(f *testing.F) {
+	for _, h := range []trace.Header{captured, replayed} {
+		var b bytes.Buffer
+		writeTrace(f, &b, h, 300, 3)
+		f.Add(b.Bytes())
+		f.Add(b.Bytes()[:b.Len()/2])
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		a := New(Options{})
+		_, _ = a.Add("fuzz", trace.NewReader(bytes.NewReader(in), "fuzz"), nil)
+		r := a.Report()
+		accounts(t, r)
+		if _, err := json.Marshal(r); err != nil {
+			t.Error(err)
+		}
+		if err := (Text{Escape: quoted4}).Write(io.Discard, r); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // BenchmarkAnalyze reads a trace from memory: the budget is a million

@@ -24,6 +24,7 @@ type Env struct {
 // grammar is the command line: one field per verb, in the order of the help.
 type grammar struct {
 	Capture captureCmd `cmd:"" help:"Record what applications ask a database, through a proxy."`
+	Replay  replayCmd  `cmd:"" help:"Send a recorded trace to another server and measure what comes back."`
 	Analyze analyzeCmd `cmd:"" help:"Say what each statement cost, in one trace or side by side in several."`
 	Trace   traceCmd   `cmd:"" help:"Look into a trace: info, cat, verify, diff."`
 	Version versionCmd `cmd:"" help:"Print the version."`
