@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/retrace-db/retrace/internal/target"
+	"github.com/retrace-db/retrace/replay"
+	"github.com/retrace-db/retrace/trace"
+)
+
+type replayCmd struct {
+	Traces              []string      `arg:"" name:"trace" help:"Trace: files, a directory of rotated files, or - for stdin."`
+	Target              string        `required:"" placeholder:"URL" help:"The server to replay against, as postgres://USER@HOST:PORT. A database in the URL replaces the recorded ones; what the URL leaves out comes from PG* variables, .pgpass and service files."`
+	Write               string        `short:"w" placeholder:"RUN" help:"Write what was measured, as a trace; - is stdout."`
+	Label               string        `placeholder:"NAME" help:"What reports call the run."`
+	Pace                string        `enum:"original,closed," default:"" placeholder:"original|closed" help:"When a request is due: at its recorded time, or when its session is free. Follows the trace if not given."`
+	Speed               *float64      `placeholder:"N" help:"With pace original: N times as fast as recorded."`
+	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
+	MaxDiverged         percentage    `default:"1%" placeholder:"P%" help:"Exit with 3 if more statements than this differ from the recording (${default})."`
+	AllowCapturedTarget bool          `help:"Replay even against the server that was recorded."`
+	Output              string        `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the summary on stdout (${default})."`
+	Quiet               bool          `short:"q" help:"No progress on stderr."`
+	Force               bool          `help:"Overwrite RUN."`
+}
+
+// replayFault makes the player forget an event; only tests set it.
+var replayFault func(session, ordinal uint64) bool
+
+const replayTry = "retrace replay monday.trace --target postgres://postgres@127.0.0.1:5433 -w candidate.run"
+
+func (*replayCmd) Help() string {
+	return `One recorded session becomes one connection for its whole life, and each request goes
+out as the bytes that were recorded. A request waits for the replies that its client
+had waited for, and for nothing else. Bring the target's data to the state at the
+recording's start first: replay changes them as the recorded applications did.
+
+Every event ends as ok, error, skipped, lost or unsent, and the sums are checked.
+Skipped is what the server would only refuse, since something failed that had not
+failed when it was recorded, or what cannot be sent again.`
+}
+
+func (*replayCmd) Examples() string {
+	return `retrace replay monday.trace --target postgres://postgres@candidate:5432 -w candidate.run
+retrace replay monday.trace --target postgres://postgres@candidate --speed 2 --duration 10m
+retrace replay monday.trace --target postgres://postgres@candidate --pace closed -o json`
+}
+
+// percentage is a share such as 1% or 0.5.
+type percentage float64
+
+// UnmarshalText reads 1, 1% or 0.5%.
+func (p *percentage) UnmarshalText(b []byte) error {
+	text := strings.TrimSpace(strings.TrimSuffix(string(b), "%"))
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(v) || v < 0 || v > 100 {
+		return fmt.Errorf("%q is not a percentage such as 1%%", b)
+	}
+	*p = percentage(v)
+	return nil
+}
+
+// Validate finds what is wrong before anything is opened.
+func (c *replayCmd) Validate() error {
+	switch {
+	case c.Speed != nil && c.Pace == replay.PaceClosed:
+		return usageError(replayTry+" --speed 2", "--speed has no meaning with --pace closed, which has no schedule")
+	case c.Duration < 0:
+		return usageError(replayTry+" --duration 10m", "--duration %s is negative", c.Duration)
+	case c.Write == "-" && c.Output == "json":
+		return usageError(replayTry+" -o json", "-w - and -o json both want stdout")
+	case c.Speed == nil:
+		return nil
+	}
+	if err := replay.CheckSpeed(*c.Speed); err != nil {
+		return usageError(replayTry+" --speed 2", "--%w", err)
+	}
+	return nil
+}
+
+// Run replays.
+func (c *replayCmd) Run(ctx context.Context, env Env) error {
+	to, err := target.Parse(c.Target, env.Getenv)
+	if err != nil {
+		return usageError(replayTry, "%w", err)
+	}
+	in, err := openTraces(ctx, env, c.Traces...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // was only read
+	out, err := c.create(env)
+	if err != nil {
+		return err
+	}
+	// Whoever interrupts twice does not want to wait.
+	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	s, err := c.replay(ctx, env, in.Reader, to, out)
+	err = asReplayUsage(err)
+	if s == nil {
+		return errors.Join(err, out.discard())
+	}
+	err = errors.Join(err, out.close(err == nil))
+	if text := c.report(env, s, in.Reader); text != nil {
+		err = errors.Join(err, text)
+	}
+	return errors.Join(err, damaged(in.Damage()), c.verdict(s), interrupted(ctx))
+}
+
+// asReplayUsage gives the package's usage errors their exit code.
+func asReplayUsage(err error) error {
+	var usage *replay.UsageError
+	if errors.As(err, &usage) {
+		return usageError(usage.Try, "%s", usage.Message)
+	}
+	return err
+}
+
+func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, to *target.Target, out *runFile) (*replay.Summary, error) {
+	o := replay.Options{
+		Target: to, Pace: c.Pace, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: c.Label,
+		AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
+	}
+	if c.Speed != nil {
+		o.Speed = *c.Speed
+	}
+	if out.Writer != nil {
+		o.Run = out.Writer
+	}
+	c.look(&o)
+	watched := &replayWatch{known: o.Known, duration: c.Duration, speed: o.Speed}
+	shown := env.watch("replay", c.Quiet, watched.step)
+	defer shown.Stop()
+	o.Started = watched.live.Store
+	o.Warn = func(text string) { _, _ = fmt.Fprintf(shown, "replay: %s\n", escape(text)) }
+	return replay.Run(ctx, in, o)
+}
+
+// look finds out beforehand what a trace in files holds.
+func (c *replayCmd) look(o *replay.Options) {
+	for _, path := range c.Traces {
+		info, err := os.Stat(path)
+		if path == "-" || err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+			return
+		}
+	}
+	known, err := trace.Info(c.Traces...)
+	if err != nil {
+		return // replaying says what is wrong
+	}
+	o.Known = known
+	o.Again = func() (*trace.Reader, error) { return trace.Open(c.Traces...) }
+}
+
+// replayWatch turns live counters into progress.
+type replayWatch struct {
+	live     atomic.Pointer[replay.Progress]
+	known    *trace.Summary
+	duration time.Duration
+	speed    float64
+	rate     rate
+}
+
+func (w *replayWatch) step() step {
+	live := w.live.Load()
+	if live == nil {
+		return step{Words: "looking at trace and target"}
+	}
+	now := live.Now()
+	s := step{Done: int64(now.Statements)}
+	if w.known != nil {
+		s.Total = int64(w.known.Statements)
+	}
+	if now.Offset > 0 && w.known != nil {
+		s.Done, s.Total = int64(now.Offset), max(w.known.Last-w.known.First, 1)
+	}
+	s.Words = fmt.Sprintf("%d statements, %.0f/s, %d sessions", now.Statements, w.rate.of(now.Statements, time.Now()), now.Sessions)
+	if now.Errors > 0 {
+		s.Words += fmt.Sprintf(", %d errors", now.Errors)
+	}
+	if now.Diverged > 0 {
+		s.Words += fmt.Sprintf(", %d diverged", now.Diverged)
+	}
+	if now.LagP99 > time.Millisecond {
+		s.Words += fmt.Sprintf(", p99 lag %s", now.LagP99.Round(time.Millisecond))
+	}
+	if now.Phase != "running" {
+		s.Words += ", " + now.Phase + ": nothing more is sent"
+	}
+	return s
+}
+
+// verdict is the error of a replay that did not go as it should.
+func (c *replayCmd) verdict(s *replay.Summary) error {
+	differs := func(format string, args ...any) error {
+		return exitError{Code: exitDiffers, Err: fmt.Errorf(format, args...)}
+	}
+	var all []error
+	switch {
+	case s.SessionsFailed > 0 && s.Statements.OK+s.Statements.Error == 0 && s.Statements.Captured > 0:
+		all = append(all, errors.New("no session got a connection to "+s.Target))
+	case s.SessionsFailed > 0 || s.SessionsLost > 0:
+		all = append(all, differs("%d of %d sessions got no connection and %d lost theirs", s.SessionsFailed, s.Sessions, s.SessionsLost))
+	}
+	if !s.Accounted {
+		all = append(all, differs("the accounting is broken: %d events were read, %d have an outcome", s.Events.Captured, s.Events.Sum()))
+	}
+	if s.DivergedPct > float64(c.MaxDiverged) {
+		all = append(all, differs("%.2f %% of statements differ from the recording, allowed are %g %% (--max-diverged)", s.DivergedPct, float64(c.MaxDiverged)))
+	}
+	return errors.Join(all...)
+}
+
+// runFile is where the run goes, if anywhere.
+type runFile struct {
+	io.Writer
+	file *trace.File
+}
+
+func (c *replayCmd) create(env Env) (*runFile, error) {
+	switch {
+	case c.Write == "":
+		return &runFile{}, nil
+	case c.Write != "-":
+		file, err := trace.Create(c.Write, c.Force)
+		if err != nil {
+			return nil, err
+		}
+		return &runFile{file, file}, nil
+	case env.OutTTY:
+		return nil, usageError(replayTry, "-w - would write a binary trace to the terminal")
+	}
+	return &runFile{Writer: env.Out}, nil
+}
+
+// close gives the file its name if the run is whole.
+func (f *runFile) close(whole bool) error {
+	switch {
+	case f.file == nil:
+		return nil
+	case whole:
+		return f.file.Close()
+	}
+	return f.file.Abandon()
+}
+
+// discard removes a file into which nothing was written.
+func (f *runFile) discard() error {
+	if f.file == nil {
+		return nil
+	}
+	err := f.file.Abandon()
+	if part := f.file.Name() + ".part"; err == nil {
+		if err = os.Remove(part); errors.Is(err, os.ErrNotExist) {
+			return nil // a device is written in place
+		}
+	}
+	return err
+}
