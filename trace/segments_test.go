@@ -153,7 +153,7 @@ func TestMissingSegment(t *testing.T) {
 // trace inside must not be taken for the one around it.
 func TestTraceInsideAValue(t *testing.T) {
 	inner := plain(t, Header{Trace: "inner000inner000inner000inner000"}, WriterOptions{}, 5)
-	noise := make([]byte, 120<<10) // so that the column is stored as it is
+	noise := make([]byte, 600<<10) // the column is stored as it is, the next block far away
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	inner = append(append(bytes.Clone(noise[:60<<10]), inner...), noise[60<<10:]...)
 	var out bytes.Buffer
