@@ -1,5 +1,7 @@
 package pg
 
+import "strings"
+
 // match decides what the message whose header has been read answers, counts it
 // there, and says how much of its body is wanted; false if it answers
 // something that has not been read yet.
@@ -77,9 +79,26 @@ func answers(kind, typ byte) bool {
 		}
 		return false
 	}
-	// A Query, a FunctionCall, the login: whatever comes before ReadyForQuery.
-	return typ >= 'A' && typ <= 'Z' || typ >= 'a' && typ <= 'z' || typ >= '1' && typ <= '3'
+	return isLetter(typ) && (within(kind, typ) || !strings.ContainsRune(backendTypes, rune(typ)))
 }
+
+// backendTypes are the messages known; another may come with a protocol yet to
+// be, and counts as part of what it comes with.
+const backendTypes = "123ACDEGHIKNRSTVWZcdnstv"
+
+// within tells what may come before the ReadyForQuery of a Query, a
+// FunctionCall or the login.
+func within(kind, typ byte) bool {
+	switch kind {
+	case 'Q':
+		return strings.IndexByte("TDCIGHWdcZ", typ) >= 0
+	case 'F':
+		return typ == 'V' || typ == 'Z'
+	}
+	return strings.IndexByte("RKvZ", typ) >= 0
+}
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
 // unasked deals with an answer to nothing: the second ReadyForQuery of a COPY
 // in doubt, or an answer that is ahead of its question.

@@ -86,8 +86,8 @@ func frontend(t testing.TB, m string) []byte {
 		return encode(t, &pgproto3.Flush{})
 	case "X":
 		return encode(t, &pgproto3.Terminate{})
-	case "d":
-		return encode(t, &pgproto3.CopyData{Data: []byte(f[1])})
+	case "d": // a backslash and n is a line end
+		return encode(t, &pgproto3.CopyData{Data: []byte(strings.ReplaceAll(f[1], `\n`, "\n"))})
 	case "c":
 		return encode(t, &pgproto3.CopyDone{})
 	case "f":
