@@ -36,7 +36,7 @@ func (p *player) preflight(ctx context.Context, o *Options, h *trace.Header) (se
 	if db == "" && len(wanted) > 0 {
 		db = wanted[0]
 	}
-	conn, err := o.Target.Admin(ctx, db)
+	conn, err := o.Target.Admin(ctx, db, trace.Preflight)
 	if err != nil {
 		return server{}, err
 	}

@@ -12,7 +12,7 @@ type Difference struct {
 	Equal           bool             `json:"equal"`
 	Sessions        [2]uint64        `json:"sessions"`
 	Events          [2]uint64        `json:"events"`
-	Exempt          [2]uint64        `json:"exempt"` // events left out: cancels, redacted ones, ones over the limit
+	Exempt          [2]uint64        `json:"exempt"` // events left out: cancels, redacted ones, ones over the limit, preflights
 	Complete        [2]bool          `json:"complete"`
 	FirstDifference *FirstDifference `json:"first_difference"`
 }
@@ -73,8 +73,14 @@ type differ struct {
 	result Difference
 }
 
+// Preflight is the application_name of the session in which a replay asks its
+// target what it can do, before it replays anything. A recording of a replay
+// has it, the recording that was replayed has not.
+const Preflight = "retrace preflight"
+
 // stream is what one session sent, in short.
 type stream struct {
+	exempt  bool
 	session uint64
 	start   int64
 	user    string
@@ -128,7 +134,10 @@ func (d *differ) streams(side int, count bool, fn func(*stream)) error {
 // openStream begins a session with whom it logged in as and where.
 func openStream(live map[uint64]*stream, s *State) {
 	if live[s.Session] == nil {
-		live[s.Session] = &stream{session: s.Session, start: s.Start, user: s.User + "@" + s.Database}
+		live[s.Session] = &stream{
+			session: s.Session, start: s.Start, user: s.User + "@" + s.Database,
+			exempt: s.Settings["application_name"] == Preflight,
+		}
 	}
 }
 
@@ -138,7 +147,7 @@ func (d *differ) event(side int, count bool, live map[uint64]*stream, e *Event, 
 		s = &stream{session: e.Session, start: e.Start, user: "@"}
 		live[e.Session] = s
 	}
-	if exempt(e) {
+	if s.exempt || exempt(e) {
 		if count {
 			d.result.Exempt[side]++
 		}

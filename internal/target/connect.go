@@ -60,14 +60,14 @@ func (t *Target) ConnectPG(ctx context.Context, database, user string, settings 
 	return c, nil
 }
 
-// Admin is a connection of the tool's own, for preflight. An empty database is
-// the target's own.
-func (t *Target) Admin(ctx context.Context, database string) (*pgconn.PgConn, error) {
+// Admin is a connection of the tool's own, under a name of its own. An empty
+// database is the target's own.
+func (t *Target) Admin(ctx context.Context, database, name string) (*pgconn.PgConn, error) {
 	config, err := t.configFor(database)
 	if err != nil {
 		return nil, err
 	}
-	config.RuntimeParams["application_name"] = "retrace"
+	config.RuntimeParams["application_name"] = name
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, t.MapError(err)
