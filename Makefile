@@ -50,7 +50,10 @@ test-short: ## what needs no server and no minutes
 
 check: setup fmt lint test ## formatting, linters, all tests
 
-.PHONY: lint
+format: $(TOOLS)/gofumpt-$(GOFUMPT) ## format all files
+	$< -w $$(git ls-files '*.go')
+
+.PHONY: lint format
 fmt: $(TOOLS)/gofumpt-$(GOFUMPT) ## fails when a file is not gofumpt's
 	@unformatted=$$($< -l $$(git ls-files '*.go')); \
 	if [[ -n $$unformatted ]]; then echo "not gofumpt's format:"; echo "$$unformatted"; exit 1; fi

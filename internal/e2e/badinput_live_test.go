@@ -148,7 +148,9 @@ func TestGarbageOnTheListeningPortHarmsNobody(t *testing.T) {
 		{0, 0, 0, 4},                                         // shorter than itself
 		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},     // negative
 		{0, 0, 0, 8, 4, 210, 22, 47, 0, 0, 0, 8, 4, 210, 22}, // SSLRequest, then torn
-		{}, {0}, noise(100_000),
+		{},
+		{0},
+		noise(100_000),
 	}
 	for range 20 {
 		for _, g := range garbage {

@@ -38,12 +38,12 @@ func run(ctx context.Context, retrace *program.Program) (same bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	s, err := server(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	suite, err := unpack(ctx, filepath.Join(dir, "pgx"))
 	if err != nil {
 		return false, err
