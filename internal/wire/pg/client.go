@@ -139,8 +139,9 @@ func (c *Conversation) startup(packet []byte, start int64) error {
 	}
 	c.phase = talking
 	c.sink.Started(s)
-	e := c.events.push(pending{ordinal: c.next, start: start, prepare: NoPrepare, closed: true, waiting: 1})
-	c.owed.push(expectation{kind: kindLogin, event: c.events.tail - 1})
+	e := c.events.add()
+	*e = pending{ordinal: c.next, start: start, prepare: NoPrepare, closed: true, waiting: 1}
+	*c.owed.add() = expectation{kind: kindLogin, event: c.events.tail - 1}
 	c.next++
 	c.req = Request{Ordinal: e.ordinal, Op: OpConnect, Start: start, RequestEnd: true, Prepare: NoPrepare}
 	c.sink.Request(&c.req)

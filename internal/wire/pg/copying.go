@@ -47,7 +47,7 @@ func (c *Conversation) dataEnds() {
 	case c.copyOpen:
 		c.copyOpen = false
 	case !c.skipping: // perhaps for a COPY that has not begun yet
-		c.owed.push(expectation{kind: kindDataEnd})
+		*c.owed.add() = expectation{kind: kindDataEnd}
 	}
 }
 

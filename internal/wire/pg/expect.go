@@ -34,7 +34,7 @@ func (c *Conversation) owe(x expectation, e *pending) {
 		return
 	}
 	x.event = c.events.tail - 1
-	c.owed.push(x)
+	*c.owed.add() = x
 	e.waiting++
 }
 

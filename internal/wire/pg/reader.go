@@ -21,8 +21,9 @@ func (r *reader) begin(b []byte, now int64) (n int, ok bool, err error) {
 	if r.head.n == 0 {
 		r.start = now
 	}
-	n = r.head.take(b)
-	if !r.head.whole() {
+	if r.head.n == 0 && len(b) >= headerLen {
+		r.head.b, r.head.n, n = [headerLen]byte(b), headerLen, headerLen
+	} else if n = r.head.take(b); !r.head.whole() {
 		return n, false, nil
 	}
 	r.typ, r.body, err = r.head.message()

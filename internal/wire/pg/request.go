@@ -123,7 +123,7 @@ func (c *Conversation) ends(bit uint16) bool {
 
 // begin opens an event.
 func (c *Conversation) begin(start int64) {
-	c.events.push(pending{ordinal: c.next, start: start, prepare: NoPrepare})
+	*c.events.add() = pending{ordinal: c.next, start: start, prepare: NoPrepare}
 	c.next++
 	c.open, c.has, c.size, c.over, c.fetch = true, 0, 0, false, false
 	c.buf, c.bytes, c.text, c.from, c.to = c.buf[:0], nil, c.text[:0], 0, 0

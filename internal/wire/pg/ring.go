@@ -14,15 +14,13 @@ func (r *ring[T]) at(i uint64) *T { return &r.buf[i&uint64(len(r.buf)-1)] }
 
 func (r *ring[T]) front() *T { return r.at(r.head) }
 
-// push appends v.
-func (r *ring[T]) push(v T) *T {
+// add appends an element, which is whatever was there before, and returns it.
+func (r *ring[T]) add() *T {
 	if r.len() == len(r.buf) {
 		r.grow()
 	}
-	p := r.at(r.tail)
-	*p = v
 	r.tail++
-	return p
+	return r.at(r.tail - 1)
 }
 
 func (r *ring[T]) grow() {
