@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/retrace-db/retrace/analyze"
+	"github.com/retrace-db/retrace/trace"
 )
 
 type analyzeCmd struct {
@@ -65,9 +66,8 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	names := labelNames{}
 	var failed error
 	for _, arg := range c.Traces {
-		label, path := labelled(arg)
 		before := events.Load()
-		err := c.add(ctx, env, analysis, names.unique(label), path, func(n uint64) { events.Store(before + n) })
+		err := c.add(ctx, env, analysis, names, arg, func(n uint64) { events.Store(before + n) })
 		failed = errors.Join(failed, err)
 		if ctx.Err() != nil || exitOf(err) == exitFailed {
 			break
@@ -80,12 +80,16 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	return errors.Join(c.print(env, analysis.Report()), failed, interrupted(ctx))
 }
 
-func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, label, path string, seen func(uint64)) error {
+func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, names labelNames, arg string, seen func(uint64)) error {
+	label, path := labelled(arg)
 	r, err := openTraces(ctx, env, path)
 	if err != nil {
 		return err
 	}
-	events, err := a.Add(label, r.Reader, func(n uint64) error {
+	if label == "" {
+		label = ownLabel(r.Header(), path)
+	}
+	events, err := a.Add(names.unique(label), r.Reader, func(n uint64) error {
 		seen(n)
 		return r.ctx.Err()
 	})
@@ -127,14 +131,22 @@ func labelled(arg string) (label, path string) {
 	if _, err := os.Stat(arg); ok && label != "" && path != "" && err != nil {
 		return label, path
 	}
-	if arg == "-" {
-		return "stdin", arg
+	return "", arg
+}
+
+// ownLabel is what a run was called when it was made, or else its file.
+func ownLabel(h *trace.Header, path string) string {
+	if h != nil && h.Run != nil && h.Run.Label != "" {
+		return h.Run.Label
 	}
-	name := filepath.Base(arg)
+	if path == "-" {
+		return "stdin"
+	}
+	name := filepath.Base(path)
 	for _, ext := range []string{".part", ".trace", ".run"} {
 		name = strings.TrimSuffix(name, ext)
 	}
-	return name, arg
+	return name
 }
 
 // labelNames tells traces of the same name apart.

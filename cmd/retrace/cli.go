@@ -35,7 +35,8 @@ const description = `retrace records database traffic at the wire, re-issues it 
 // Examples stand at the end of the help of the whole.
 func (*grammar) Examples() string {
 	return `retrace capture --listen 127.0.0.1:6432 --target postgres://127.0.0.1:5432 -w monday.trace
-retrace analyze monday.trace`
+retrace replay monday.trace --target postgres://postgres@127.0.0.1:5433 -w candidate.run
+retrace analyze monday.trace candidate.run`
 }
 
 // run does what the arguments ask and returns the exit code.

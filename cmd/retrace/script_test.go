@@ -88,7 +88,7 @@ func mktrace(ts *testscript.TestScript, _ bool, args []string) {
 		case "first": // ordinal from which requests are others
 			o.other = n
 		case "run":
-			o.run, err = true, nil
+			o.run, o.label, err = true, value, nil
 		case "hostile":
 			o.hostile, err = true, nil
 		case "gap":
@@ -108,6 +108,7 @@ func mktrace(ts *testscript.TestScript, _ bool, args []string) {
 type traceMaker struct {
 	sessions, events, other int
 	run, hostile, gap       bool
+	label                   string
 	w                       *trace.Writer
 }
 
@@ -118,7 +119,7 @@ func (o *traceMaker) write(f *os.File) error {
 	}
 	if o.run {
 		h.Trace, h.MadeBy, h.Source = strings.Repeat("b", 32), trace.ByReplay, nil
-		h.Run = &trace.Run{Source: strings.Repeat("a", 32), Target: "postgres://other.example", Pace: "original", Speed: 1}
+		h.Run = &trace.Run{Source: strings.Repeat("a", 32), Target: "postgres://other.example", Pace: "original", Speed: 1, Label: o.label}
 	}
 	var err error
 	o.w, err = trace.NewWriter(f, h, trace.WriterOptions{NoValues: o.run, Due: o.run, Now: func() int64 { return 0 }, BlockBytes: 4096})
