@@ -42,7 +42,7 @@ func startPacket(c net.Conn) (packet []byte, code uint32, err error) {
 		}
 		packet, code, err := pg.ReadStartup(io.MultiReader(bytes.NewReader(first[:]), c))
 		if err != nil {
-			return nil, 0, unreadable(err)
+			return nil, 0, notStart(err)
 		}
 		if code != pg.CodeSSL && code != pg.CodeGSS {
 			return packet, code, nil
@@ -62,8 +62,8 @@ func silent(err error) *refusal {
 	return &refusal{reason: fmt.Sprintf("client closed before a start packet: %v", err)}
 }
 
-// unreadable tells a broken connection from one that speaks something else.
-func unreadable(err error) *refusal {
+// notStart tells a broken connection from one that speaks something else.
+func notStart(err error) *refusal {
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return silent(err)

@@ -70,12 +70,11 @@ func (t *tap) idle() bool {
 	return t.conv.Idle()
 }
 
-// running is the ordinal of the session's latest request, which a cancel
-// request that arrives now is meant for.
+// running is the ordinal of the event that a cancel request hits that arrives now.
 func (t *tap) running() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.conv.LastOrdinal()
+	return t.conv.Running()
 }
 
 // end closes the session; reason says who ended it.
