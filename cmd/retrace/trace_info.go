@@ -114,7 +114,7 @@ func (r *infoReport) print(w io.Writer) error {
 
 // origin says where the traffic was recorded, or what was replayed where.
 func (r *infoReport) origin(h *trace.Header, fact func(name, format string, args ...any)) {
-	if h.Source != nil && h.Source.Target != "" {
+	if h.Run == nil && h.Source != nil && h.Source.Target != "" {
 		fact("recorded at", "%s", h.Source.Target)
 	}
 	if h.Run != nil {
