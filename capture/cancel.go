@@ -73,26 +73,28 @@ func (p *Proxy) passCancel(ctx context.Context, c net.Conn, packet []byte, now i
 		return
 	}
 	victim := p.routes.find(pid, key)
-	target, running := victim.aim()
+	target, running, sure := victim.aim()
 	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
 	defer stop()
 	p.deliver(ctx, victim, packet)
 	if p.options.Recorder == nil {
 		return
 	}
-	if victim == nil { // it may have logged in so recently that its key was not known yet
-		target, running = p.routes.find(pid, key).aim()
+	if !sure {
+		// The session, or its request, may be so new that it was not known yet.
+		target, running, _ = p.routes.find(pid, key).aim()
 	}
 	p.options.Recorder.cancel(target, running, now, p.options.Now())
 }
 
 // aim names what a cancel request for the session hits: the session and its
-// latest event; zeros for no session.
-func (s *session) aim() (session, ordinal uint64) {
+// event; zeros for no session. sure is true when it waits for that event.
+func (s *session) aim() (session, ordinal uint64, sure bool) {
 	if s == nil || s.tap == nil {
-		return 0, 0
+		return 0, 0, false
 	}
-	return s.tap.life.id, s.tap.running()
+	ordinal, sure = s.tap.running()
+	return s.tap.life.id, ordinal, sure
 }
 
 // deliver sends the request to where the victim is connected, or for want of

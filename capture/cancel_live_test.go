@@ -71,12 +71,23 @@ func beCancelled(t *testing.T, url string) {
 		return
 	}
 	defer c.Close(context.Background())
-	sent := make(chan error, 1)
-	time.AfterFunc(5*time.Millisecond, func() { sent <- c.PgConn().CancelRequest(context.Background()) })
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for pause := 5 * time.Millisecond; ; pause = time.Second { // again if it came before the statement
+			select {
+			case <-ended:
+				return
+			case <-time.After(pause):
+			}
+			if err := c.PgConn().CancelRequest(context.Background()); err != nil {
+				t.Errorf("the cancel request: %v", err)
+			}
+		}
+	}()
 	_, err = c.Exec(context.Background(), "select pg_sleep(30)")
-	if wrong := <-sent; wrong != nil {
-		t.Errorf("the cancel request: %v", wrong)
-	}
+	close(ended)
+	<-stopped
 	var said *pgconn.PgError
 	if !errors.As(err, &said) || said.Code != "57014" {
 		t.Errorf("a cancelled statement: %v", err)
@@ -126,8 +137,8 @@ func checkCancels(t *testing.T, events map[uint64][]trace.Event, gaps []trace.Ga
 	}
 	for id, session := range events {
 		for _, e := range session {
-			if e.Reason == "57014" && hit[fmt.Sprint(id, e.Ordinal)] != 1 {
-				t.Errorf("session %x: event %d was cancelled by %d requests", id, e.Ordinal, hit[fmt.Sprint(id, e.Ordinal)])
+			if e.Reason == "57014" && hit[fmt.Sprint(id, e.Ordinal)] == 0 {
+				t.Errorf("session %x: event %d was cancelled by no request", id, e.Ordinal)
 			}
 		}
 	}

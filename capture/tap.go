@@ -70,11 +70,12 @@ func (t *tap) idle() bool {
 	return t.conv.Idle()
 }
 
-// running is the ordinal of the event that a cancel request hits that arrives now.
-func (t *tap) running() uint64 {
+// running is the ordinal of the event that the server is at, or of the latest;
+// busy tells which.
+func (t *tap) running() (ordinal uint64, busy bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.conv.Running()
+	return t.conv.Running(), t.conv.Pending() > 0
 }
 
 // end closes the session; reason says who ended it.
