@@ -37,7 +37,7 @@ func TestFullDiskCostsOnlyTheRecording(t *testing.T) {
 	s := bank(t)
 	disk := smallDisk(t, "1m")
 	ballast := filepath.Join(disk, "ballast")
-	write(t, ballast, make([]byte, 800<<10))
+	write(t, ballast, make([]byte, 960<<10))
 	path := filepath.Join(disk, "t.trace")
 	c := capture(t, s.URL("", ""), path)
 
