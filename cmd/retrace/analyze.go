@@ -59,7 +59,7 @@ func (c *analyzeCmd) Validate() error {
 func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	var events atomic.Uint64
 	talk := env.watch("analyze", c.Quiet, func() step {
-		return step{Words: fmt.Sprintf("%d events", events.Load())}
+		return step{Words: fmt.Sprintf("%.1f million events", float64(events.Load())/1e6)}
 	})
 	defer talk.Stop()
 	analysis := analyze.New(analyze.Options{})

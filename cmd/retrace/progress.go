@@ -129,7 +129,7 @@ func (p *progress) bar(words func(decor.Statistics) string) *mpb.Bar {
 	name := decor.Name(p.name + " ")
 	elapsed := decor.Elapsed(decor.ET_STYLE_GO)
 	if p.now().Total == 0 {
-		return p.bars.AddSpinner(0, mpb.PrependDecorators(name, elapsed), mpb.AppendDecorators(decor.Any(words)))
+		return p.bars.AddSpinner(0, mpb.BarWidth(2), mpb.PrependDecorators(name, elapsed), mpb.AppendDecorators(decor.Any(words)))
 	}
 	style := mpb.BarStyle().Lbound("").Filler("█").Tip("█").Padding("░").Rbound("")
 	return p.bars.New(0, style, mpb.PrependDecorators(name, elapsed, decor.Name(" ")),

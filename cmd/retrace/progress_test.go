@@ -58,6 +58,16 @@ func TestQuietSaysNothing(t *testing.T) {
 	})
 }
 
+func TestSpinnerWhereTheEndIsNotKnown(t *testing.T) {
+	var out lockedBuffer
+	p := Env{Err: &out, ErrTTY: true}.watch("analyze", false, func() step { return step{Words: "3 million events"} })
+	time.Sleep(3 * drawEvery)
+	p.Stop()
+	if got := out.String(); !strings.Contains(got, "analyze") || !strings.Contains(got, "3 million events") {
+		t.Errorf("drew %q", got)
+	}
+}
+
 func TestBarOnATerminal(t *testing.T) {
 	var out lockedBuffer
 	p := Env{Err: &out, ErrTTY: true}.watch("replay", false, func() step {
