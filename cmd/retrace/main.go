@@ -14,6 +14,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal is not waited for
 	env := Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		OutTTY: term.IsTerminal(int(os.Stdout.Fd())),
