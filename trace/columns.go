@@ -106,8 +106,14 @@ func (c *columns) gatherSession(s *session, o *openBlock, d *dictionary) {
 	c.endRun(n)
 }
 
-// encodeEvents adds all columns of an event block.
+// encodeEvents adds all columns of an event block. Values stand first: a file
+// that is cut off after a block must not end with bytes that a client chose,
+// which could be those of an index.
 func (c *columns) encodeEvents(b *body, o *WriterOptions) {
+	if !o.NoValues {
+		b.numbers(colSize, c.size)
+		b.bytes(colValue, c.value)
+	}
 	c.encodeOutcomes(b)
 	b.numbers(colGap, c.gap)
 	b.numbers(colFlags, c.flags)
@@ -116,10 +122,6 @@ func (c *columns) encodeEvents(b *body, o *WriterOptions) {
 	}
 	if o.Diverged {
 		b.numbers(colDiverged, c.diverged)
-	}
-	if !o.NoValues {
-		b.numbers(colSize, c.size)
-		b.bytes(colValue, c.value)
 	}
 }
 

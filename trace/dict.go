@@ -164,6 +164,8 @@ func (f *freshEntries) reset() {
 }
 
 func (f *freshEntries) encode(b *body) {
+	b.bytes(colShapeBytes, f.shapeBytes)
+	b.bytes(colTextBytes, f.textByt)
 	b.numbers(colOp, f.op)
 	b.numbers(colPrepare, f.prepare)
 	b.numbers(colTypeCount, f.typeCount)
@@ -171,9 +173,7 @@ func (f *freshEntries) encode(b *body) {
 		b.bytes(colType, f.types)
 	}
 	b.numbers(colShapeSize, f.shapeSize)
-	b.bytes(colShapeBytes, f.shapeBytes)
 	b.numbers(colTextSize, f.textSize)
-	b.bytes(colTextBytes, f.textByt)
 }
 
 // words is the reader's side: the entries of one segment by id. A block that
