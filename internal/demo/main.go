@@ -1,6 +1,6 @@
 // Command demo shows the whole path on real servers: it records pgbench,
 // replays what was recorded on a copy of the server, once as it is and once
-// without an index, and compares the three. All servers are temporary.
+// without an index, and compares the two. All servers are temporary.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	path := flag.String("retrace", "bin/retrace", "the program to show")
 	flag.StringVar(&d.dir, "dir", "tmp/demo", "where the traces go")
 	flag.IntVar(&d.seconds, "seconds", 10, "how long to record")
-	flag.IntVar(&d.rate, "rate", 40, "transactions per second to record")
+	flag.IntVar(&d.rate, "rate", 30, "transactions per second to record")
 	flag.Parse()
 	d.retrace = &program.Program{Path: *path, Echo: command, Talk: os.Stderr}
 
@@ -145,8 +145,8 @@ func (d *demo) replay(ctx context.Context, name string) error {
 }
 
 func (d *demo) compare(ctx context.Context) error {
-	title("Comparing: what did each statement cost?")
-	return d.retrace.Show(ctx, os.Stdout, "analyze", "recorded="+d.file("recorded"), "same="+d.file("same"), "no-index="+d.file("no-index"))
+	title("Comparing the two replays: which statements became slower?")
+	return d.retrace.Show(ctx, os.Stdout, "analyze", "same="+d.file("same"), "no-index="+d.file("no-index"), "--top", "7")
 }
 
 func (d *demo) farewell() {
@@ -156,7 +156,7 @@ func (d *demo) farewell() {
 	}
 	say("Look closer:")
 	say("  %s trace cat %s | head", d.retrace.Path, d.file("recorded"))
-	say("  %s analyze same=%s no-index=%s -o json", d.retrace.Path, d.file("same"), d.file("no-index"))
+	say("  %s analyze recorded=%s same=%s", d.retrace.Path, d.file("recorded"), d.file("same"))
 }
 
 func title(format string, a ...any) { fmt.Printf("\n== "+format+"\n", a...) }

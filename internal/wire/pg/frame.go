@@ -37,12 +37,8 @@ func (h *header) take(b []byte) int {
 
 func (h *header) whole() bool { return h.n == headerLen }
 
-// message returns the type and the length of the body that follows. Lengths
-// are numbers from a peer: nobody may allocate by them.
-func (h *header) message() (typ byte, body int, err error) {
-	return parseHeader(h.b[:])
-}
-
+// parseHeader returns a message's type and the length of the body that follows.
+// Lengths are numbers from a peer: nobody may allocate by them.
 func parseHeader(b []byte) (typ byte, body int, err error) {
 	n := int32(binary.BigEndian.Uint32(b[1:5]))
 	if n < 4 {

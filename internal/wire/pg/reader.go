@@ -21,12 +21,15 @@ func (r *reader) begin(b []byte, now int64) (n int, ok bool, err error) {
 	if r.head.n == 0 {
 		r.start = now
 	}
+	whole := b
 	if r.head.n == 0 && len(b) >= headerLen {
 		r.head.b, r.head.n, n = [headerLen]byte(b), headerLen, headerLen
-	} else if n = r.head.take(b); !r.head.whole() {
+	} else if n, whole = r.head.take(b), r.head.b[:]; !r.head.whole() {
 		return n, false, nil
 	}
-	r.typ, r.body, err = r.head.message()
+	// Not from r.head where b will do: reading what was just written, in other
+	// pieces, stalls.
+	r.typ, r.body, err = parseHeader(whole)
 	r.left, r.keep, r.data = r.body, 0, nil
 	return n, err == nil, err
 }
