@@ -10,7 +10,7 @@ import (
 // turn it is and how many bytes follow. Nothing may panic, what is kept stays
 // bounded, and the calls keep their promises.
 func FuzzConversation(f *testing.F) {
-	for _, list := range [][]struct{ name, script, want string }{conversations, statements, logins} {
+	for _, list := range [][]conversation{conversations, statements, logins} {
 		for _, c := range list {
 			f.Add(c.want == "" || strings.HasPrefix(strings.TrimSpace(c.want), "started"), pack(script(f, c.script)))
 		}

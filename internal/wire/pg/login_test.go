@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-var logins = []struct{ name, script, want string }{
+var logins = []conversation{
 	{"SSL and GSS refused first", `
 		> gss
 		< raw:N
@@ -137,12 +137,11 @@ func TestAuthenticationIsNotKept(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	for _, n := range []int{0, 1, 4, 32, 256, 3000} {
-		c := NewConversation(&log{}, Options{})
 		key := bytes.Repeat([]byte{7}, n)
 		m := append([]byte{'K', 0, 0, byte((n + 8) >> 8), byte(n + 8), 0, 0, 1, 2}, key...)
 		for _, cut := range []int{0, 3, 7, 10} {
 			cut = min(cut, len(m))
-			c = NewConversation(&log{}, Options{})
+			c := NewConversation(&log{}, Options{})
 			_ = c.Client(frontend(t, "start"), 1)
 			_ = c.Server(m[:cut], 2)
 			if err := c.Server(append(m[cut:len(m):len(m)], backend(t, "Z:I")...), 2); err != nil {

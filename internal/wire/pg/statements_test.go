@@ -2,7 +2,7 @@ package pg
 
 import "testing"
 
-var statements = []struct{ name, script, want string }{
+var statements = []conversation{
 	{"what the sink hears of prepared statements", `
 		> P:a:select 1 | P::select 2 | S
 		< 1 | 1 | Z:I

@@ -69,7 +69,13 @@ func TestLiterals(t *testing.T) {
 		{"a\x00b 1", "a\x00b ‹1›"},
 		{"1and 2", "‹1›and ‹2›"},
 		{"x'", "‹x'›"},
-		{"e", "e"}, {"u&", "u&"}, {"$", "$"}, {"-", "-"}, {"/", "/"}, {".", "."}, {"0x", "‹0›x"},
+		{"e", "e"},
+		{"u&", "u&"},
+		{"$", "$"},
+		{"-", "-"},
+		{"/", "/"},
+		{".", "."},
+		{"0x", "‹0›x"},
 		// MySQL-isms and placeholders of other drivers stay what they are
 		{"where id = ? and a = :id and b = $?", "where id = ? and a = :id and b = $?"},
 	} {
