@@ -46,12 +46,14 @@ func (c *Conversation) readMessage(b []byte, now int64) (int, error) {
 			return n, err
 		}
 	}
-	n, ok := r.read(b[done:])
-	done += n
-	if !ok {
-		return done, nil
+	n := min(r.left, len(b)-done)
+	if room := r.keep - (r.body - r.left); room > 0 {
+		c.piece = append(c.piece, b[done:done+min(n, room)]...)
 	}
-	return done, c.pieced(r)
+	if r.left -= n; r.left > 0 {
+		return done + n, nil
+	}
+	return done + n, c.pieced(r)
 }
 
 // admit decides how much of a message that comes in pieces is kept. Of an
@@ -67,6 +69,7 @@ func (c *Conversation) admit(r *reader) error {
 	default:
 		r.keep = prefixLen
 	}
+	c.piece = append(c.piece[:0], r.head.b[:]...)
 	return nil
 }
 
@@ -76,8 +79,6 @@ func (c *Conversation) pieced(r *reader) error {
 	if r.typ == 'p' {
 		return nil
 	}
-	c.piece = append(c.piece[:0], r.head.b[:]...)
-	c.piece = append(c.piece, r.data...)
 	err := c.message(r.typ, c.piece, headerLen+r.body, r.start)
 	if cap(c.piece) > 2*prefixLen {
 		c.piece = nil

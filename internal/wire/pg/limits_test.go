@@ -292,3 +292,42 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		t.Error("not idle")
 	}
 }
+
+// PG-21: a row of 300 MB and a parameter of 200 MB stream through; neither is
+// kept, both are counted.
+func TestHugeMessages(t *testing.T) {
+	l := &log{}
+	c := NewConversation(l, Options{LoggedIn: true, Ordinal: 1})
+	chunk := make([]byte, 1<<20)
+	stream := func(f func([]byte, int64) error, head []byte, megabytes int) {
+		t.Helper()
+		if err := f(head, 1); err != nil {
+			t.Fatal(err)
+		}
+		if n := testing.AllocsPerRun(1, func() {
+			for range megabytes / 2 { // AllocsPerRun calls it twice
+				if err := f(chunk, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}); n > 8 {
+			t.Errorf("%v allocations", n)
+		}
+	}
+	header := func(typ byte, body int) []byte {
+		n := body + 4
+		return []byte{typ, byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
+	}
+	stream(c.Client, header('B', 200<<20), 200)
+	feed(t, c, script(t, "> E: | S\n< 2"))
+	stream(c.Server, header('D', 300<<20), 300)
+	feed(t, c, script(t, "< C:SELECT 1 | Z:I"))
+	want := fmt.Sprintf("#1 x over(%d)!\n#1 -> ok 1/1 I", 5+(200<<20)+len(event(t, "E: | S")))
+	if got := strings.Join(l.lines, "\n"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	rest := len(script(t, "< 2 | C:SELECT 1 | Z:I")[0].bytes)
+	if got := l.replies[0].Bytes; got != uint64(5+(300<<20)+rest) {
+		t.Errorf("%d bytes of reply", got)
+	}
+}

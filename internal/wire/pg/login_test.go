@@ -20,6 +20,16 @@ var logins = []conversation{
 		#0 -> ok 0/0 I @6-6
 		#1 e X!
 		#1 -> ok 0/0 I @7-7`},
+	{"SSL refused to a client that does not wait for that", `
+		> ssl | start
+		< raw:N
+		< R | K | Z:I
+		> X`, `
+		started joe/shop
+		#0 c !
+		#0 -> ok 0/0 I
+		#1 e X!
+		#1 -> ok 0/0 I`},
 	{"the login fails", `
 		> start
 		< E:28P01:FATAL

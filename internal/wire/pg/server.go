@@ -51,7 +51,7 @@ func (c *Conversation) feed(b []byte, now int64) (done int, err error) {
 			if done == len(b) {
 				return done, nil
 			}
-			if c.phase == starting {
+			if c.phase == starting || c.answers > 0 {
 				if ok, err := c.refused(b[done], now); !ok {
 					return done, err
 				}
