@@ -162,9 +162,9 @@ func (d *directory) parse(b []byte, columns int) error {
 
 func (d *directory) has(id byte) bool { return d.set>>id&1 == 1 }
 
-// bytes unpacks a column into buf or, where it is stored as it is, returns
+// bytes unpacks a column into the arena or, where it is stored as it is, returns
 // that part of the block.
-func (d *directory) bytes(id byte, z *unpacker, buf *[]byte) ([]byte, error) {
+func (d *directory) bytes(id byte, z *unpacker, a *arena) ([]byte, error) {
 	if !d.has(id) {
 		return nil, fmt.Errorf("column %d: %w", id, errNoColumn)
 	}
@@ -176,7 +176,7 @@ func (d *directory) bytes(id byte, z *unpacker, buf *[]byte) ([]byte, error) {
 		}
 		return c.stored, nil
 	case codecZstd:
-		b, err := z.unpack(buf, c.stored, c.raw)
+		b, err := z.unpack(a, c.stored, c.raw)
 		if err != nil {
 			return nil, fmt.Errorf("column %d: %w", id, err)
 		}
@@ -187,13 +187,13 @@ func (d *directory) bytes(id byte, z *unpacker, buf *[]byte) ([]byte, error) {
 
 // numbers opens a column of n numbers, or of how many there are if n is -1. An
 // absent one is all zero.
-func (d *directory) numbers(id byte, n int, z *unpacker, buf *[]byte) (cursor, error) {
+func (d *directory) numbers(id byte, n int, z *unpacker, a *arena) (cursor, error) {
 	if !d.has(id) {
 		return cursor{repeat: true}, nil
 	}
 	c := &d.cols[id]
 	if c.codec != codecRepeat {
-		b, err := d.bytes(id, z, buf)
+		b, err := d.bytes(id, z, a)
 		if err == nil && len(b) < n {
 			err = fmt.Errorf("column %d is too short", id)
 		}

@@ -244,7 +244,7 @@ func TestMerge(t *testing.T) {
 		var a, b model
 		var outA, outB bytes.Buffer
 		a.run(t, &outA, traceID)
-		b.run(t, &outB, "another0another0another0another0")
+		b.run(t, &outB, "abcdabcdabcdabcdabcdabcdabcdabcd")
 		pathA, pathB, cat := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "cat")
 		for path, body := range map[string][]byte{pathA: outA.Bytes(), pathB: outB.Bytes(), cat: append(outA.Bytes(), outB.Bytes()...)} {
 			if err := os.WriteFile(path, body, 0o600); err != nil {

@@ -12,7 +12,7 @@ type decoder struct {
 	z        unpacker
 	noValues bool
 	dir      directory
-	bufs     [len(directory{}.cols)][]byte
+	arena    arena
 	cols     eventColumns
 
 	wordBytes int // what the dictionaries of all open segments take
@@ -38,6 +38,7 @@ type eventColumns struct {
 
 // block decodes a block that holds data into b.
 func (d *decoder) block(h *blockHeader, body []byte, seg *readSegment, b *Batch) error {
+	d.arena.reset()
 	if err := d.dir.parse(body, int(h.columns)); err != nil {
 		return err
 	}
@@ -52,6 +53,7 @@ func (d *decoder) block(h *blockHeader, body []byte, seg *readSegment, b *Batch)
 
 // words decodes a dictionary block.
 func (d *decoder) words(h *blockHeader, body []byte, w *words) error {
+	d.arena.reset()
 	if err := d.dir.parse(body, int(h.columns)); err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (d *decoder) numbers(err *error, id byte, n int) cursor {
 		return cursor{}
 	}
 	var c cursor
-	c, *err = d.dir.numbers(id, n, &d.z, &d.bufs[id])
+	c, *err = d.dir.numbers(id, n, &d.z, &d.arena)
 	return c
 }
 
@@ -73,7 +75,7 @@ func (d *decoder) copied(err *error, id byte) []byte {
 		return nil
 	}
 	var b []byte
-	b, *err = d.dir.bytes(id, &d.z, &d.bufs[id])
+	b, *err = d.dir.bytes(id, &d.z, &d.arena)
 	return append([]byte(nil), b...)
 }
 
@@ -89,7 +91,7 @@ func (d *decoder) openEntries(dir *directory, n int) (*entryColumns, error) {
 	}
 	if dir.has(colType) && err == nil {
 		var types []byte
-		types, err = dir.bytes(colType, &d.z, &d.bufs[colType])
+		types, err = dir.bytes(colType, &d.z, &d.arena)
 		c.types = cursor{b: types}
 	}
 	c.raw = len(c.shape) + len(c.text) + entrySize*n
@@ -141,7 +143,7 @@ func (d *decoder) openEvents(h *blockHeader) error {
 		c.size = d.numbers(&err, colSize, -1)
 		c.sizes = min(d.dir.count(colSize), maxSizes)
 		if err == nil {
-			c.value, err = d.dir.bytes(colValue, &d.z, &d.bufs[colValue])
+			c.value, err = d.dir.bytes(colValue, &d.z, &d.arena)
 		}
 	}
 	return err

@@ -63,7 +63,7 @@ func (d *decoder) records(h *blockHeader, b *Batch) error {
 	if h.count > maxCount {
 		return errCount
 	}
-	lines, err := d.dir.bytes(colJSON, &d.z, &d.bufs[colJSON])
+	lines, err := d.dir.bytes(colJSON, &d.z, &d.arena)
 	if err != nil {
 		return err
 	}

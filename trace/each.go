@@ -87,34 +87,19 @@ func (j *joiner) session(id uint64, events []Event) error {
 			return err
 		}
 		if e.HasReply && answersInOrder(e) {
-			if err := j.overtaken(h); err != nil {
+			if err := j.release(h, len(h.events)); err != nil {
 				return err
 			}
-			if len(h.events) == 0 {
-				j.letGo(h)
-				h = nil
-			}
+			h = nil
 		}
 	}
 	return nil
 }
 
 // answersInOrder tells whether a reply to this event proves that the session's
-// earlier ones have been answered too.
+// earlier ones have been answered too: then those without a reply will not get
+// one any more (it was in a damaged block).
 func answersInOrder(e *Event) bool { return e.Entry.Op != OpCopy && e.Entry.Op != OpEnd }
-
-// overtaken passes on everything held up to the last event, which has a reply:
-// those without one will not get it any more (it was in a damaged block).
-func (j *joiner) overtaken(h *heldSession) error {
-	for i := range h.events {
-		if err := j.pass(&h.events[i]); err != nil {
-			return err
-		}
-	}
-	clear(h.events)
-	h.events = h.events[:0]
-	return nil
-}
 
 // late gives a held event its reply and passes on what that sets free.
 func (j *joiner) late(l *Late) error {
@@ -122,21 +107,33 @@ func (j *joiner) late(l *Late) error {
 	if h == nil {
 		return nil
 	}
+	free := 0
 	for i := range h.events {
-		if e := &h.events[i]; e.Ordinal == l.Ordinal && !e.HasReply {
-			e.HasReply, e.Reply = true, l.Reply
-			if l.Entry != nil {
-				e.Entry, e.Shape = l.Entry, l.Entry.ID
-			}
-			break
+		e := &h.events[i]
+		if e.Ordinal != l.Ordinal || e.HasReply {
+			continue
 		}
+		e.HasReply, e.Reply = true, l.Reply
+		if l.Entry != nil {
+			e.Entry, e.Shape = l.Entry, l.Entry.ID
+		}
+		if answersInOrder(&e.Event) {
+			free = i + 1
+		}
+		break
 	}
-	n := 0
-	for n < len(h.events) && h.events[n].HasReply {
-		if err := j.pass(&h.events[n]); err != nil {
+	for free < len(h.events) && h.events[free].HasReply {
+		free++
+	}
+	return j.release(h, free)
+}
+
+// release passes on the first n held events of a session.
+func (j *joiner) release(h *heldSession, n int) error {
+	for i := range h.events[:n] {
+		if err := j.pass(&h.events[i]); err != nil {
 			return err
 		}
-		n++
 	}
 	h.events = slices.Delete(h.events, 0, n)
 	if len(h.events) == 0 {
@@ -207,7 +204,7 @@ func (j *joiner) finish() error {
 		return cmp.Or(cmp.Compare(a.events[0].Start, b.events[0].Start), cmp.Compare(a.id, b.id))
 	})
 	for _, h := range left {
-		if err := j.overtaken(h); err != nil {
+		if err := j.release(h, len(h.events)); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 )
@@ -112,8 +113,15 @@ func (h *Header) check() error {
 		return fmt.Errorf("trace of format version %d, this program reads version %d: use the retrace that wrote it or a newer one", h.Retrace, Version)
 	case h.TickNS < 1 || h.TickNS > 1e9:
 		return fmt.Errorf("start block says tick_ns %d, not between 1 and 1000000000", h.TickNS)
+	case !isTraceID(h.Trace):
+		return fmt.Errorf("start block: trace id %.40q is not 32 hex digits", h.Trace)
 	case h.Segment < 0:
 		return fmt.Errorf("start block says segment %d", h.Segment)
 	}
 	return nil
+}
+
+func isTraceID(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == 16
 }

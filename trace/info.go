@@ -209,8 +209,8 @@ func parseIndex(h *blockHeader, body []byte, u *unpacker) (*loadedIndex, error) 
 	if h.count > maxIndex+256 {
 		return nil, fmt.Errorf("index of %d blocks", h.count)
 	}
-	var buf []byte
-	text, err := dir.bytes(colTotals, u, &buf)
+	var a arena
+	text, err := dir.bytes(colTotals, u, &a)
 	if err != nil {
 		return nil, err
 	}
@@ -234,8 +234,8 @@ func (x *loadedIndex) columns(dir *directory, u *unpacker) error {
 		{colCount, func(p *placed, v uint64) { p.count = uint32(v) }},
 		{colFirst, func(p *placed, v uint64) { first += unzigzag(v); p.first = first }},
 	} {
-		var buf []byte
-		c, err := dir.numbers(col.id, n, u, &buf)
+		var a arena
+		c, err := dir.numbers(col.id, n, u, &a)
 		if err != nil {
 			return fmt.Errorf("index: %w", err)
 		}

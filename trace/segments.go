@@ -100,7 +100,8 @@ func parseStart(b []byte) (*Header, error) {
 
 // startFromIndex finds the copy of a damaged start block in the index.
 func startFromIndex(f io.ReaderAt, at int64, u *unpacker) (*Header, uint32, bool) {
-	var b, text []byte
+	var b []byte
+	var a arena
 	in := fileInput{f}
 	head, err := in.view(at, headerSize, &b)
 	if err != nil {
@@ -118,7 +119,7 @@ func startFromIndex(f io.ReaderAt, at int64, u *unpacker) (*Header, uint32, bool
 	if dir.parse(body[:len(body)-trailerSize], int(h.columns)) != nil {
 		return nil, 0, false
 	}
-	start, err := dir.bytes(colStartBlock, u, &text)
+	start, err := dir.bytes(colStartBlock, u, &a)
 	if err != nil {
 		return nil, 0, false
 	}

@@ -152,7 +152,7 @@ func TestMissingSegment(t *testing.T) {
 // A value may hold a whole trace. With the header of its block damaged, the
 // trace inside must not be taken for the one around it.
 func TestTraceInsideAValue(t *testing.T) {
-	inner := plain(t, Header{Trace: "inner000inner000inner000inner000"}, WriterOptions{}, 5)
+	inner := plain(t, Header{Trace: "00000000000000000000000000abcdef"}, WriterOptions{}, 5)
 	noise := make([]byte, 600<<10) // the column is stored as it is, the next block far away
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise)
 	inner = append(append(bytes.Clone(noise[:60<<10]), inner...), noise[60<<10:]...)
@@ -173,7 +173,7 @@ func TestTraceInsideAValue(t *testing.T) {
 		t.Fatalf("%d events, damage %v", len(c.events[1]), c.damage)
 	}
 	at := blockAt(t, b, kindEvents, 1)
-	if !bytes.Contains(b[at:], []byte("inner000")) {
+	if !bytes.Contains(b[at:], []byte("000000abcdef")) {
 		t.Fatal("the value was compressed: the test needs another")
 	}
 	b[at+20] ^= 1

@@ -51,14 +51,11 @@ var errRawSize = errors.New("does not decode to its raw length")
 // decode to: a column cannot be longer than its stored bytes allow.
 const zstdBlock = 128 << 10
 
-func (u *unpacker) unpack(buf *[]byte, src []byte, raw int) ([]byte, error) {
+func (u *unpacker) unpack(a *arena, src []byte, raw int) ([]byte, error) {
 	if raw > (len(src)/3+1)*zstdBlock {
 		return nil, errRawSize
 	}
-	if cap(*buf) < raw+slack {
-		*buf = make([]byte, 0, raw+raw/4+slack)
-	}
-	b, err := u.d.DecodeAll(src, (*buf)[:0:raw+slack])
+	b, err := u.d.DecodeAll(src, a.take(raw+slack))
 	if err != nil {
 		return nil, err
 	}
@@ -66,4 +63,24 @@ func (u *unpacker) unpack(buf *[]byte, src []byte, raw int) ([]byte, error) {
 		return nil, errRawSize
 	}
 	return b, nil
+}
+
+// arena is where the columns of one block are unpacked, one after the other.
+// It is used again for the next block.
+type arena struct {
+	b    []byte
+	used int
+}
+
+func (a *arena) reset() { a.used = 0 }
+
+// take gives an empty slice that n bytes fit into. What was taken before stays
+// good even if the arena has to grow.
+func (a *arena) take(n int) []byte {
+	if len(a.b)-a.used < n {
+		a.b, a.used = make([]byte, max(n, min(2*len(a.b), maxRaw))), 0
+	}
+	b := a.b[a.used : a.used : a.used+n]
+	a.used += n
+	return b
 }
