@@ -24,5 +24,9 @@ func connsAllowed() int {
 			l = more
 		}
 	}
-	return int(max(min(uint64(l.Cur), wanted), spare+2)-spare) / 2
+	n := int64(l.Cur)
+	if n < 0 || n > wanted { // below zero: no limit
+		n = wanted
+	}
+	return int(max(n-spare, 2) / 2)
 }

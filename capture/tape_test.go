@@ -97,8 +97,10 @@ func rowsOf(r *Recorder) []string {
 	return all
 }
 
-var kindNames = map[rowKind]string{rowStarted: "started", rowRequest: "request", rowReply: "reply", rowPrepared: "prepared",
-	rowDeallocated: "deallocated", rowFault: "fault", rowCancel: "cancel", rowGap: "gap", rowEnded: "ended"}
+var kindNames = map[rowKind]string{
+	rowStarted: "started", rowRequest: "request", rowReply: "reply", rowPrepared: "prepared",
+	rowDeallocated: "deallocated", rowFault: "fault", rowCancel: "cancel", rowGap: "gap", rowEnded: "ended",
+}
 
 func (r *row) text() string {
 	var b strings.Builder

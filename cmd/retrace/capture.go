@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/retrace-db/retrace/capture"
@@ -77,6 +78,18 @@ func (c *captureCmd) Run(ctx context.Context, env Env) error {
 type source struct {
 	*target.Target
 	addresses []string
+}
+
+// String leaves out the user, who is of no importance here: each application
+// logs in as its own.
+func (s source) String() string {
+	scheme, rest, _ := strings.Cut(s.Target.String(), "://")
+	host, database, named := strings.Cut(rest, "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if named {
+		host += "/" + database
+	}
+	return scheme + "://" + host
 }
 
 func (c *captureCmd) target(ctx context.Context, env Env) (source, error) {
