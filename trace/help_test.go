@@ -50,7 +50,13 @@ func writePlain(t testing.TB, out io.Writer, h Header, o WriterOptions, rounds i
 	return w
 }
 
-func must(t testing.TB, err error) {
+// tester is what testing.T and rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
