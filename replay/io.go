@@ -19,6 +19,7 @@ const (
 	reasonProtocol   = "protocol_error"
 	reasonLost       = "session_lost"
 	reasonUnconnect  = "no_connection"
+	reasonCut        = "trace_ended"
 )
 
 // tell shows the conversation an event that is about to be written.
@@ -145,7 +146,7 @@ func (s *session) expired() bool {
 // await reads until the events with a smaller ordinal have their replies.
 func (s *session) await(settled uint64) {
 	for s.dead == "" {
-		f := s.pending()
+		f := s.answerable()
 		if f == nil || f.ordinal >= settled {
 			return
 		}
@@ -155,6 +156,15 @@ func (s *session) await(settled uint64) {
 		s.read()
 		s.free = s.p.clock.Now()
 	}
+}
+
+// answerable is the first event whose reply will come by itself, or nil: the
+// server keeps back what no Sync or Flush has asked for.
+func (s *session) answerable() *flight {
+	if f := s.pending(); f != nil && f.ordinal < s.unflushed {
+		return f
+	}
+	return nil
 }
 
 // awaitDue waits for the time of a request, and reads meanwhile if something
@@ -179,12 +189,16 @@ func (s *session) awaitDue(due int64) bool {
 
 // landed waits for outstanding replies when nothing more is to be sent.
 func (s *session) landed() {
-	for s.dead == "" && s.pending() != nil {
-		if s.talk.CopyOpen() { // the rest of the data will not come
+	for s.dead == "" && s.answerable() != nil {
+		switch {
+		case !s.talk.CopyOpen():
+			s.read()
+		case s.p.phase() == running: // the trace ends within the data
+			s.endCopy()
+			s.read()
+		default:
 			s.lose(s.p.clock.Now(), s.p.phase().String())
-			return
 		}
-		s.read()
 	}
 }
 

@@ -9,10 +9,14 @@ import (
 
 // ownOrdinal names what replay sends of its own: a Sync in place of a skipped
 // one, a CopyFail, a Parse that was skipped earlier. No event has it.
-const ownOrdinal = ^uint64(0)
+const ownOrdinal = noOrdinal
+
+// noOrdinal is after every event.
+const noOrdinal = ^uint64(0)
 
 var (
 	syncMessage      = []byte{'S', 0, 0, 0, 4}
+	flushMessage     = []byte{'H', 0, 0, 0, 4}
 	terminateMessage = []byte{'X', 0, 0, 0, 4}
 	copyFailMessage  = append([]byte{'f', 0, 0, 0, 4 + 27}, "retrace: no data were sent\x00"...)
 )

@@ -105,10 +105,9 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 	if p.pace == PaceClosed {
 		p.schedule.base = p.clock.Now()
 	}
-	started := p.clock.Now()
 	p.begun.Store(true)
 	if o.Duration > 0 {
-		timer := time.AfterFunc(o.Duration, func() { p.end(expired) })
+		timer := time.AfterFunc(time.Duration(p.schedule.base-p.clock.Now())+o.Duration, func() { p.end(expired) })
 		defer timer.Stop()
 	}
 	done := make(chan struct{})
@@ -116,7 +115,7 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 	p.sessions.Go(p.source.run)
 	p.sessions.Wait()
 	close(done)
-	elapsed := time.Duration(p.clock.Now() - started)
+	elapsed := time.Duration(max(p.clock.Now()-p.schedule.base, 0))
 	return p.close(o, h, elapsed)
 }
 

@@ -53,7 +53,8 @@ type session struct {
 	prepared  prepared
 	reprepare [][]byte // Parse messages to send before the request
 	aims      []aim
-	unsynced  bool // after an error, the server would wait for a Sync
+	unsynced  bool   // after an error, the server would wait for a Sync
+	unflushed uint64 // first event whose reply nothing has asked for yet; see answerable
 	losing    string
 
 	// Once set, nothing is sent any more.
@@ -70,7 +71,7 @@ type session struct {
 }
 
 func newSession(p *player, id uint64, state *trace.State) *session {
-	s := &session{id: id, p: p, state: state, wake: make(chan struct{}, 1)}
+	s := &session{id: id, p: p, state: state, wake: make(chan struct{}, 1), unflushed: noOrdinal}
 	s.queue.spill, s.queue.source, s.queue.wake = &p.spill, p.source, s.wakeUp
 	if state != nil && len(state.Transaction) > 0 {
 		s.was = map[string]byte{"idle": 'I', "open": 'T', "failed": 'E'}[state.Transaction]
@@ -125,7 +126,14 @@ func (s *session) play() {
 			}
 		}
 	}
-	s.flush() // a request in whose middle the trace ends
+	if len(s.batch) > 0 { // a request in whose middle the trace ends: nothing would be answered
+		if s.dead == "" && s.p.phase() == running {
+			s.landed()
+			s.die(trace.Unsent, reasonCut)
+		}
+		s.leave(0)
+		s.unstage()
+	}
 }
 
 // fetch consumes the next record, waiting for it if need be; false at the end.

@@ -94,6 +94,12 @@ func (s *session) board(b *staged, due int64) *flight {
 func (s *session) send(due int64) {
 	outstanding := s.pending() != nil
 	now := s.p.clock.Now()
+	switch {
+	case s.batch[len(s.batch)-1].flags&flagRequestEnd != 0:
+		s.unflushed = noOrdinal
+	case s.unflushed == noOrdinal:
+		s.unflushed = s.batch[0].ordinal
+	}
 	out := s.launch(due, now)
 	s.settle(false)
 	if len(out) > 0 && s.dead == "" {
@@ -134,7 +140,18 @@ func (s *session) launch(due, now int64) []byte {
 	if whole && len(out) == 0 {
 		return s.out
 	}
-	return out
+	return s.askFor(out, now)
+}
+
+// askFor asks for the replies of what is sent, if the event that would have
+// done so is skipped and held no Sync.
+func (s *session) askFor(out []byte, now int64) []byte {
+	last := &s.batch[len(s.batch)-1]
+	if last.skip == "" || !s.unsynced || len(out) == 0 || s.dead != "" {
+		return out
+	}
+	s.tell(ownOrdinal, flushMessage, now)
+	return append(out, flushMessage...)
 }
 
 // pass gives an event that is not sent its outcome. If it held the Sync that

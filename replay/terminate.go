@@ -1,6 +1,10 @@
 package replay
 
-import "github.com/retrace-db/retrace/trace"
+import (
+	"time"
+
+	"github.com/retrace-db/retrace/trace"
+)
 
 // terminate ends the session as it was recorded: with a Terminate message, or
 // without a word.
@@ -33,8 +37,28 @@ func (s *session) terminate(r *record) {
 	}
 	if r.end != endNone {
 		f.reason = r.end.String()
+	} else if s.p.pace == PaceClosed {
+		s.awaitClose()
 	}
 	s.hangUp(now, f.reason)
+}
+
+// closeTime bounds the wait for the server to take leave.
+const closeTime = time.Second
+
+// awaitClose waits until the server has closed the connection, which it does
+// once the session has given up its slot: in pace closed the next session may
+// begin at once, and the server may have no slot to spare.
+func (s *session) awaitClose() {
+	if s.dead != "" || s.pending() != nil {
+		return
+	}
+	_ = s.link.SetReadDeadline(time.Now().Add(closeTime))
+	for {
+		if _, err := s.link.Read(s.in); err != nil {
+			return
+		}
+	}
 }
 
 // hangUp closes the connection. What is outstanding was so in the recording.
