@@ -8,9 +8,10 @@ import (
 // link is a session's connection.
 type link interface {
 	net.Conn
-	// Exchange writes out, then reads into in as Read does. It is the round
-	// trip of a session that has nothing outstanding, which is nearly all that
-	// a session does.
+	// Exchange writes all of out, then reads into in as Read does. It is the
+	// round trip of a session that has nothing outstanding, which is nearly all
+	// that a session does. A read deadline that has passed does not keep it
+	// from writing.
 	Exchange(out, in []byte) (int, error)
 }
 

@@ -47,12 +47,17 @@ func (l *rawLink) Exchange(out, in []byte) (int, error) {
 	rest := l.out
 	l.out, l.in = nil, nil
 	switch {
-	case err != nil:
-		return 0, err
 	case l.err != nil:
 		return 0, l.err
-	case len(rest) > 0: // the socket's buffer was full
+	case len(rest) > 0 && err == nil: // the socket's buffer was full
 		return plainLink{l.Conn}.Exchange(rest, in)
+	case len(rest) > 0: // a deadline for reading is none for writing
+		if _, werr := l.Write(rest); werr != nil {
+			return 0, werr
+		}
+		return 0, err
+	case err != nil:
+		return 0, err
 	case l.n == 0:
 		return 0, io.EOF
 	}
