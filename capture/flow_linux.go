@@ -23,12 +23,14 @@ type flow struct {
 
 // side is one of a flow's two connections.
 type side struct {
-	fd       int
-	interest uint32 // what epoll watches; 0: nothing, and then not its errors either
-	out      []byte // what this side has not taken yet; while there is any, the other is not read
-	page     *[loopBuffer]byte
-	ended    bool // it has sent its last byte
-	broken   bool // it takes nothing more
+	fd     int
+	ready  bool   // it may have something to say
+	queued bool   // it has a turn in the next round
+	hungUp bool   // it has said its last, though that may not be read yet
+	out    []byte // what this side has not taken yet; while there is any, the other is not read
+	page   *[loopBuffer]byte
+	ended  bool // its last byte was read
+	broken bool // it takes nothing more
 }
 
 // quiet: nothing is held for either side, and both are alive.
@@ -68,7 +70,7 @@ func (l *loop) end(f *flow, reason string) {
 	f.because(reason)
 	for i := range f.sides {
 		s := &f.sides[i]
-		closeFD(s.fd) // takes it out of epoll, too
+		closeFD(s.fd) // which takes it out of epoll, too
 		s.drop()
 	}
 	if f.deadline != 0 {
@@ -80,117 +82,122 @@ func (l *loop) end(f *flow, reason string) {
 	f.session.ended(f.reason)
 }
 
-// watch tells epoll what each side is waited for: its bytes, unless the other
-// side still has some to take, and its readiness to take what is held for it.
+// watch registers both sides with epoll, once and for all: it reports changes
+// only, so that a side that is not read for a while costs nothing.
 func (l *loop) watch(f *flow) {
 	for i := range f.sides {
-		s, other := &f.sides[i], &f.sides[1-i]
-		var want uint32
-		if !s.ended && len(other.out) == 0 && !other.broken {
-			want |= unix.EPOLLIN
+		e := unix.EpollEvent{
+			Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+			Fd:     f.slot<<1 | int32(i), Pad: f.generation,
 		}
-		if len(s.out) > 0 {
-			want |= unix.EPOLLOUT
-		}
-		if want == s.interest {
-			continue
-		}
-		op := unix.EPOLL_CTL_MOD
-		switch {
-		case s.interest == 0:
-			op = unix.EPOLL_CTL_ADD
-		case want == 0:
-			// Left in with no interest it would still report its errors, over and over.
-			op = unix.EPOLL_CTL_DEL
-		}
-		e := unix.EpollEvent{Events: want, Fd: f.slot<<1 | int32(i), Pad: f.generation}
-		if err := unix.EpollCtl(l.epoll, op, s.fd, &e); err != nil {
+		if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, f.sides[i].fd, &e); err != nil {
 			l.options.Log.Error("epoll_ctl failed, a session ends", "error", err)
 			l.end(f, serverGone)
 			return
 		}
-		s.interest = want
 	}
 }
 
-// serve reacts to one side of a flow being ready.
+// serve reacts to a change on one side of a flow.
 func (l *loop) serve(f *flow, i int, events uint32) {
-	s, other := &f.sides[i], &f.sides[1-i]
-	if events&unix.EPOLLOUT != 0 && len(s.out) > 0 {
-		if !l.flush(f, i) {
-			return
-		}
+	s := &f.sides[i]
+	if events&^unix.EPOLLOUT != 0 {
+		s.ready = true
+		s.hungUp = s.hungUp || events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 	}
-	if events&^unix.EPOLLOUT == 0 || s.ended || len(other.out) > 0 || other.broken {
+	if len(s.out) > 0 && !l.flush(f, i) {
 		return
 	}
-	l.move(f, i)
+	l.pull(f, i)
 }
 
-// move reads once from a side and passes on what came.
-func (l *loop) move(f *flow, i int) {
+// pull moves what a side has to say, once, if it can go on. A side that may have
+// more gets another turn after all others.
+func (l *loop) pull(f *flow, i int) {
+	s, other := &f.sides[i], &f.sides[1-i]
+	if !s.ready || s.ended || len(other.out) > 0 || other.broken {
+		return
+	}
+	if l.move(f, i) && s.ready && !s.queued {
+		s.queued = true
+		l.again = append(l.again, turn{f, i})
+	}
+}
+
+// turn is a side that has more to say.
+type turn struct {
+	flow *flow
+	side int
+}
+
+// move reads once from a side and passes on what came. It returns false when the
+// flow has ended.
+func (l *loop) move(f *flow, i int) bool {
 	s, other := &f.sides[i], &f.sides[1-i]
 	n, err := readFD(s.fd, l.buf[:])
 	switch {
-	case err == unix.EAGAIN || err == unix.EINTR:
-		return
+	case err == unix.EAGAIN:
+		s.ready = false
+		return true
+	case err == unix.EINTR:
+		return true
 	case err != 0:
 		l.end(f, goneReason[i])
-		return
+		return false
 	case n == 0:
-		l.finish(f, i)
-		return
+		return l.finish(f, i)
 	}
-	now := l.options.Now()
-	l.now = now
+	// A short read has emptied the socket: whatever comes later will be reported.
+	s.ready = n == len(l.buf) || s.hungUp
+	l.now = l.options.Now()
 	b := l.buf[:n]
 	written, err := writeFD(other.fd, b)
 	if i == clientSide {
-		f.session.seeClient(b, now)
+		f.session.seeClient(b, l.now)
 	} else {
-		f.session.seeServer(b, now)
+		f.session.seeServer(b, l.now)
 	}
 	if err != 0 && err != unix.EAGAIN && err != unix.EINTR {
-		l.fail(f, 1-i)
-		return
+		return l.fail(f, 1-i)
 	}
 	if written < n {
 		other.hold(b[written:])
-		l.watch(f)
 	}
+	return true
 }
 
 var goneReason = [2]string{clientSide: clientGone, serverSide: serverGone}
 
-// finish passes on that a side has sent its last byte.
-func (l *loop) finish(f *flow, i int) {
+// finish passes on that a side has sent its last byte. It returns false when the
+// flow has ended.
+func (l *loop) finish(f *flow, i int) bool {
 	s, other := &f.sides[i], &f.sides[1-i]
 	s.ended = true
 	f.because(goneReason[i])
 	if other.ended || other.broken || s.broken {
 		l.end(f, f.reason)
-		return
+		return false
 	}
 	_ = unix.Shutdown(other.fd, unix.SHUT_WR)
 	if i == serverSide {
 		l.linger(f)
 	}
-	l.watch(f)
+	return true
 }
 
 // fail notes that a side takes nothing more. What it said last may still be on
-// its way, and is passed on.
-func (l *loop) fail(f *flow, i int) {
+// its way, and is passed on. It returns false when the flow has ended.
+func (l *loop) fail(f *flow, i int) bool {
 	s := &f.sides[i]
 	f.because(goneReason[i])
 	s.broken = true
 	s.drop()
 	if s.ended {
 		l.end(f, f.reason)
-		return
+		return false
 	}
 	l.linger(f)
-	l.watch(f)
+	return true
 }
 
 // linger gives a flow a moment to end by itself.
@@ -201,20 +208,23 @@ func (l *loop) linger(f *flow) {
 	}
 }
 
-// flush sends what is held for a side. It returns false when the flow has ended.
+// flush sends what is held for a side; once all of it has gone the other side is
+// read again. It returns false when the flow has ended.
 func (l *loop) flush(f *flow, i int) bool {
 	s := &f.sides[i]
 	n, err := writeFD(s.fd, s.out)
-	if err != 0 && err != unix.EAGAIN && err != unix.EINTR {
-		l.fail(f, i)
-		return false
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return true
+	case err != 0:
+		return l.fail(f, i)
 	}
 	if s.out = s.out[n:]; len(s.out) > 0 {
 		return true
 	}
 	s.drop()
-	l.watch(f)
-	return true
+	l.pull(f, 1-i)
+	return l.flows[f.slot] == f
 }
 
 var loopPages = sync.Pool{New: func() any { return new([loopBuffer]byte) }}

@@ -29,6 +29,8 @@ const (
 	// drainEvery is how long rows wait for the encoder. Waking it for each
 	// costs more than everything it does with it.
 	drainEvery = 20 * time.Millisecond
+	// restEvery is the same when there is nothing to do.
+	restEvery = 100 * time.Millisecond
 )
 
 // Recorder turns the traffic of any number of sessions into one trace.
@@ -144,12 +146,16 @@ func (r *Recorder) login(settings map[string]string) {
 // run is the encoder's goroutine.
 func (r *Recorder) run() {
 	defer close(r.done)
-	tick := time.NewTicker(drainEvery)
-	defer tick.Stop()
+	wait := time.NewTimer(drainEvery)
+	defer wait.Stop()
 	for {
 		select {
-		case <-tick.C:
-			r.drain(false)
+		case <-wait.C:
+			pause := restEvery
+			if r.drain(false) {
+				pause = drainEvery
+			}
+			wait.Reset(pause)
 		case <-r.stop:
 			r.drain(true)
 			r.encoder.close()
@@ -159,10 +165,11 @@ func (r *Recorder) run() {
 	}
 }
 
-// drain gives the encoder what the stripes hold.
-func (r *Recorder) drain(last bool) {
+// drain gives the encoder what the stripes hold, and tells whether that was
+// anything.
+func (r *Recorder) drain(last bool) (worked bool) {
 	if !last && !r.encoder.begun() && !r.mayBegin() {
-		return
+		return false
 	}
 	for i := range r.stripes {
 		s := &r.stripes[i]
@@ -173,9 +180,11 @@ func (r *Recorder) drain(last bool) {
 		r.encoder.batch(b.rows)
 		r.queue.used.Add(-b.credit)
 		r.encoder.spare = b.reset()
+		worked = true
 	}
 	r.encoder.tick(r.options.Now())
 	r.publish()
+	return worked
 }
 
 // mayBegin: the trace can start, because a server has introduced itself or
