@@ -1,9 +1,11 @@
 package capture
 
 import (
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/retrace-db/retrace/internal/wire/pg"
 	"github.com/retrace-db/retrace/trace"
@@ -21,7 +23,7 @@ type encoder struct {
 	spare    batch
 	event    trace.Event
 	answer   trace.Reply
-	number   [16]byte
+	number   [24]byte
 	last     written // the event emitted last
 
 	describing []byte // what describe is asked about
@@ -65,19 +67,13 @@ func (e *encoder) generation() int { return e.w.Generation() + 1 }
 
 // states are all live sessions that have said who they are, for a new segment.
 func (e *encoder) states() []trace.State {
-	now := e.recorder.options.Now()
 	var all []trace.State
 	for _, l := range e.live {
 		if l.next > 0 {
-			all = append(all, l.state(now))
+			all = append(all, l.state())
 		}
 	}
-	slices.SortFunc(all, func(a, b trace.State) int {
-		if a.Session < b.Session {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b trace.State) int { return cmp.Compare(a.Session, b.Session) })
 	return all
 }
 
@@ -135,10 +131,10 @@ func (e *encoder) apply(l *life, r *row) {
 }
 
 func (e *encoder) started(l *life, r *row) {
-	l.startup = r.startup
+	l.startup, l.begun = r.startup, r.at
 	e.live[l.id] = l
 	if e.broken == nil {
-		s := l.state(e.recorder.options.Now())
+		s := l.state()
 		e.check(e.w.State(&s))
 	}
 }
@@ -221,13 +217,14 @@ func (e *encoder) write(l *life, r, reply *row) error {
 		return err
 	}
 	ev := &e.event
+	ev.OverLimit = r.flags&flagOverLimit != 0
 	shape, own := e.take(ev, r, of.secret)
 	id, err := e.intern(r.op, of, shape, e.describing)
 	if err != nil {
 		return err
 	}
 	ev.Session, ev.Ordinal, ev.Start, ev.Shape = l.id, r.ordinal, r.at, id
-	ev.RequestEnd, ev.OverLimit = r.flags&flagRequestEnd != 0, r.flags&flagOverLimit != 0
+	ev.RequestEnd = r.flags&flagRequestEnd != 0
 	ev.HasReply = reply != nil
 	ev.Reply = trace.Reply{}
 	if reply != nil {
@@ -236,20 +233,9 @@ func (e *encoder) write(l *life, r, reply *row) error {
 	e.last = written{l, r.ordinal, ref{id, e.generation(), own}}
 	err = e.w.Event(ev)
 	if err == nil && reply == nil {
-		l.remember(r, e.last.ref, guess, shape)
+		l.pending.add(sent{ordinal: r.ordinal, start: r.at, guess: guess, ref: e.last.ref, op: r.op}, shape)
 	}
 	return err
-}
-
-// remember keeps what a reply that comes later will need.
-func (l *life) remember(r *row, as ref, guess uint64, shape []byte) {
-	s := sent{ordinal: r.ordinal, start: r.at, guess: guess, ref: as, op: r.op, parses: r.flags&flagParses != 0}
-	if guess != pg.NoPrepare {
-		at := len(l.shapes)
-		l.shapes = append(l.shapes, shape...)
-		s.shape = l.shapes[at:len(l.shapes):len(l.shapes)]
-	}
-	l.pending = append(l.pending, s)
 }
 
 // take splits an event's bytes into the event and returns its shape, and
@@ -275,7 +261,7 @@ func (e *encoder) take(ev *trace.Event, r *row, secret bool) (shape []byte, own 
 // be split, nothing is left but the note that it was there.
 func (e *encoder) redact(ev *trace.Event, shape []byte, own bool, size uint64) []byte {
 	if own && len(shape) > 0 && shape[0] != 0 {
-		e.describing = nil
+		e.describing, ev.OverLimit = nil, true
 		return e.note(ev, size)
 	}
 	for i := range ev.Sizes {
@@ -285,14 +271,17 @@ func (e *encoder) redact(ev *trace.Event, shape []byte, own bool, size uint64) [
 	return shape
 }
 
-// noteShape is one raw hole, whose value is the true length of an event that
-// was not kept: 8 bytes, little endian.
-var noteShape = []byte{2}
-
+// note is the shape of an event that was not kept: its text without values, and
+// the true length in the place of a value.
 func (e *encoder) note(ev *trace.Event, size uint64) []byte {
-	ev.Values = binary.LittleEndian.AppendUint64(e.number[:0], size)
-	ev.Sizes = append(ev.Sizes[:0:0], trace.SizeOf(8))
-	return noteShape
+	text := ""
+	if e.describing != nil {
+		text, _ = pg.Describe(e.describing)
+	}
+	ev.Values = strconv.AppendUint(e.number[:0], size, 10)
+	ev.Sizes = []uint64{trace.SizeOf(len(ev.Values))}
+	shape := binary.AppendUvarint([]byte{1}, uint64(len(text)))
+	return append(append(shape, text...), 2)
 }
 
 // asQuery is a Query message of the text.

@@ -153,13 +153,13 @@ func (e *encoder) restart(now int64) {
 // faulted ends a session whose protocol could not be understood: what it still
 // waited for is lost, and what it did from here on is one missing event.
 func (e *encoder) faulted(l *life, r *row) {
-	for _, s := range l.pending {
+	l.pending.each(func(s *sent) {
 		if e.broken == nil {
 			e.answer = trace.Reply{Took: max(r.at-s.start, 0), Status: trace.Lost, Reason: "unreadable"}
 			e.check(e.w.Reply(l.id, s.ordinal, &e.answer, 0))
 		}
-	}
-	l.pending = nil
+	})
+	l.pending = pendings{}
 	e.tell(l)
 	e.record(trace.Gap{Session: l.id, First: r.ordinal, Last: r.ordinal, Start: r.at, Why: r.reason})
 	l.next = r.ordinal + 1

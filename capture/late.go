@@ -9,7 +9,7 @@ import (
 
 // answerLate writes the reply to an event that was written before.
 func (e *encoder) answerLate(l *life, r *row) {
-	s, ok := l.answered(r.ordinal)
+	s, ok := l.pending.take(r.ordinal)
 	if !ok || e.broken != nil {
 		return // the event itself is lost, and named in a gap
 	}

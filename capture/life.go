@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/retrace-db/retrace/internal/wire/pg"
@@ -13,12 +14,12 @@ import (
 type life struct {
 	id       uint64
 	startup  *pg.Startup
-	next     uint64 // ordinal of the next event
-	policy   policy // of what cannot be written
-	held     *row   // a request that may be written together with its reply
-	late     []*row // what came after held and must be applied after it
-	pending  []sent // written without a reply
-	shapes   []byte // of pending
+	begun    int64    // when it connected
+	next     uint64   // ordinal of the next event
+	policy   policy   // of what cannot be written
+	held     *row     // a request that may be written together with its reply
+	late     []*row   // what came after held and must be applied after it
+	pending  pendings // written without a reply
 	named    map[string]*statement
 	unnamed  statement
 	byNumber map[uint64]*statement // named, by the ordinal that prepared them
@@ -26,13 +27,13 @@ type life struct {
 
 // sent is an event that was written before its reply was known.
 type sent struct {
-	ordinal uint64
-	start   int64
-	guess   uint64 // what it executes, as the client's order has it
-	ref     ref
-	op      pg.Op
-	parses  bool
-	shape   []byte // only where the guess may prove wrong
+	ordinal  uint64
+	start    int64
+	guess    uint64 // what it executes, as the client's order has it
+	ref      ref
+	op       pg.Op
+	answered bool
+	shape    []byte // only where the guess may prove wrong
 }
 
 // ref names a dictionary entry. Entries are void once the writer has begun
@@ -52,8 +53,8 @@ type statement struct {
 }
 
 // state describes the session between two of its events.
-func (l *life) state(now int64) trace.State {
-	s := trace.State{Session: l.id, Ordinal: l.next, Start: now, Transaction: transaction(l.policy.state)}
+func (l *life) state() trace.State {
+	s := trace.State{Session: l.id, Ordinal: l.next, Start: l.begun, Transaction: transaction(l.policy.state)}
 	if l.startup != nil {
 		s.Database, s.User, s.Settings = l.startup.Database, l.startup.User, l.startup.Settings
 	}
@@ -64,10 +65,7 @@ func (l *life) state(now int64) trace.State {
 		s.Statements = append(s.Statements, trace.Prepared{Name: []byte(name), Message: p.message, Ordinal: p.ordinal})
 	}
 	slices.SortFunc(s.Statements, func(a, b trace.Prepared) int {
-		if a.Ordinal != b.Ordinal {
-			return int(min(max(int64(a.Ordinal-b.Ordinal), -1), 1))
-		}
-		return slices.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Ordinal, b.Ordinal), slices.Compare(a.Name, b.Name))
 	})
 	return s
 }
@@ -90,25 +88,66 @@ func (l *life) find(ordinal uint64) *statement {
 	return l.byNumber[ordinal]
 }
 
-// unanswered returns the event if its reply is still to come.
-func (l *life) unanswered(ordinal uint64) *sent {
-	for i := len(l.pending) - 1; i >= 0; i-- {
-		if l.pending[i].ordinal == ordinal {
-			return &l.pending[i]
-		}
-	}
-	return nil
+// pendings are the events without a reply, by rising ordinal. Replies come in
+// that order but for COPY data, which has its own at once.
+type pendings struct {
+	all    []sent
+	head   int // all before it are answered
+	shapes []byte
 }
 
-// answered takes the event off the list.
-func (l *life) answered(ordinal uint64) (sent, bool) {
-	i := slices.IndexFunc(l.pending, func(s sent) bool { return s.ordinal == ordinal })
-	if i < 0 {
+// keepPending bounds what is held on to after a long pipeline.
+const keepPending = 1024
+
+// add remembers an event that was written without its reply.
+func (p *pendings) add(s sent, shape []byte) {
+	if s.guess != pg.NoPrepare {
+		at := len(p.shapes)
+		p.shapes = append(p.shapes, shape...)
+		s.shape = p.shapes[at:len(p.shapes):len(p.shapes)]
+	}
+	p.all = append(p.all, s)
+}
+
+// find returns the event if its reply is still to come.
+func (p *pendings) find(ordinal uint64) *sent {
+	live := p.all[p.head:]
+	i, ok := slices.BinarySearchFunc(live, ordinal, func(s sent, o uint64) int { return cmp.Compare(s.ordinal, o) })
+	if !ok || live[i].answered {
+		return nil
+	}
+	return &live[i]
+}
+
+// take returns the event and forgets it.
+func (p *pendings) take(ordinal uint64) (sent, bool) {
+	found := p.find(ordinal)
+	if found == nil {
 		return sent{}, false
 	}
-	s := l.pending[i]
-	if l.pending = slices.Delete(l.pending, i, i+1); len(l.pending) == 0 {
-		l.shapes = l.shapes[:0]
+	s := *found
+	found.answered = true
+	for p.head < len(p.all) && p.all[p.head].answered {
+		p.head++
+	}
+	switch {
+	case p.head == len(p.all):
+		p.head, p.all, p.shapes = 0, p.all[:0], p.shapes[:0]
+		if cap(p.all) > keepPending {
+			p.all, p.shapes = nil, nil
+		}
+	case p.head > keepPending && p.head > len(p.all)/2:
+		p.all = append(p.all[:0], p.all[p.head:]...)
+		p.head = 0
 	}
 	return s, true
+}
+
+// each goes through those that have no reply.
+func (p *pendings) each(do func(*sent)) {
+	for i := range p.all[p.head:] {
+		if s := &p.all[p.head+i]; !s.answered {
+			do(s)
+		}
+	}
 }

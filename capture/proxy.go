@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -83,7 +84,13 @@ type Counts struct {
 
 // Listen opens an address for a proxy.
 func Listen(address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+			network = "tcp4" // else 0.0.0.0 would take in IPv6, too
+		}
+	}
+	l, err := net.Listen(network, address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, listenReason(err))
 	}

@@ -19,13 +19,13 @@ type RecorderOptions struct {
 	Header     trace.Header  // Source is completed with the server's settings
 	QueueBytes int64         // room between the sessions and the encoder; default 16 MiB
 	EventBytes int           // of one event's bytes that are kept; default pg's
-	Flush      time.Duration // what a crash can cost; default 1 s
+	Flush      time.Duration // how often the trace is brought up to date; default 0.9 s
 	Now        func() int64  // ns since the Unix epoch, never stepping
 }
 
 const (
 	defaultQueue = 16 << 20
-	defaultFlush = time.Second
+	defaultFlush = 900 * time.Millisecond // a second, with what a busy machine needs on top
 	// drainEvery is how long rows wait for the encoder. Waking it for each
 	// costs more than everything it does with it.
 	drainEvery = 20 * time.Millisecond

@@ -24,7 +24,6 @@ const (
 const (
 	flagRequestEnd = 1 << iota
 	flagOverLimit
-	flagParses
 	flagAll // Deallocated: all statements with a name
 )
 
@@ -62,9 +61,6 @@ func requestRow(l *life, r *pg.Request) row {
 	}
 	if r.RequestEnd {
 		w.flags |= flagRequestEnd
-	}
-	if r.Parses {
-		w.flags |= flagParses
 	}
 	if r.OverLimit {
 		// All that is left of the event is the beginning of its text.

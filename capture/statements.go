@@ -102,7 +102,7 @@ func (e *encoder) refOf(l *life, ordinal uint64) ref {
 	if e.last.life == l && e.last.ordinal == ordinal {
 		return e.last.ref
 	}
-	if s := l.unanswered(ordinal); s != nil {
+	if s := l.pending.find(ordinal); s != nil {
 		return s.ref
 	}
 	return ref{}
@@ -114,7 +114,7 @@ func (e *encoder) resolve(l *life, own, ordinal uint64) (ref, error) {
 	if ordinal == pg.NoPrepare || ordinal == own {
 		return ref{}, nil
 	}
-	if s := l.unanswered(ordinal); s != nil && s.ref.generation == e.generation() {
+	if s := l.pending.find(ordinal); s != nil && s.ref.generation == e.generation() {
 		return s.ref, nil
 	}
 	s := l.find(ordinal)

@@ -22,6 +22,7 @@ type tap struct {
 
 	settings map[string]string // reported by the server during login
 	loggedIn bool
+	now      int64 // of what the client sent last
 	fault    error
 	ended    bool
 
@@ -38,6 +39,7 @@ func (t *tap) client(b []byte, now int64) {
 		return
 	}
 	defer t.recovered(now)
+	t.now = now
 	if err := t.conv.Client(b, now); err != nil {
 		t.fail(err, now)
 	}
@@ -148,7 +150,7 @@ func (t *tap) tellGap() {
 
 func (t *tap) Started(s pg.Startup) {
 	s.Settings = maps.Clone(s.Settings)
-	t.put(row{kind: rowStarted, startup: &s}, nil)
+	t.put(row{kind: rowStarted, startup: &s, at: t.now}, nil)
 	if !t.recorder.knowsServer() {
 		t.settings = map[string]string{}
 	}

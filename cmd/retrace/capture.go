@@ -70,7 +70,7 @@ func (c *captureCmd) Run(ctx context.Context, env Env) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	r := &recording{captureCmd: c, env: env, target: to, clock: clock.NewTimers(), talk: &talk{to: env.Err}}
+	r := &recording{captureCmd: c, env: env, target: to, clock: clock.NewTimers(), talk: &talk{to: env.Err, quiet: c.Quiet}}
 	return r.run(ctx, listener, out)
 }
 
@@ -97,13 +97,14 @@ func (c *captureCmd) target(ctx context.Context, env Env) (source, error) {
 	if err != nil {
 		return source{}, usageError("retrace capture --target postgres://127.0.0.1:5432 -w new.trace", "%w", err)
 	}
+	s := source{Target: t}
 	if t.RequiresTLS() {
-		return source{}, fmt.Errorf("%s asks for TLS (sslmode=require or stricter), and capture cannot speak TLS to its target yet: use sslmode=prefer or disable, or a tunnel that speaks it", t)
+		return s, fmt.Errorf("%s asks for TLS (sslmode=require or stricter), and capture cannot speak TLS to its target yet: use sslmode=prefer or disable, or a tunnel that speaks it", s)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	addresses, err := t.Addresses(ctx)
-	return source{t, addresses}, err
+	s.addresses, err = t.Addresses(ctx)
+	return s, err
 }
 
 func (c *captureCmd) create(env Env) (traceOut, error) {

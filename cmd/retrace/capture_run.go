@@ -61,8 +61,25 @@ func (r *recording) header(listen string) trace.Header {
 	return trace.Header{
 		Engine: "postgres", MadeBy: trace.ByCapture, Tool: "retrace " + toolVersion(), Timing: trace.TimingOriginal,
 		Started: time.Unix(0, r.clock.Now()).UTC().Format(time.RFC3339Nano),
-		Source:  &trace.Source{Target: r.target.String(), Addresses: r.target.addresses, Listen: []string{listen}},
+		Source:  &trace.Source{Target: r.target.String(), Addresses: r.target.addresses, Listen: reachable(listen)},
 	}
+}
+
+// reachable is where a listener can be found: a replay must not be pointed at
+// it. A wildcard stands for all addresses of the machine.
+func reachable(listen string) []string {
+	host, port, _ := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() {
+		return []string{listen}
+	}
+	all := []string{listen}
+	own, _ := net.InterfaceAddrs()
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok {
+			all = append(all, net.JoinHostPort(n.IP.String(), port))
+		}
+	}
+	return all
 }
 
 // until is the end of the recording: a signal, or the time given.

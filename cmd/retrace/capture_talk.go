@@ -16,6 +16,7 @@ import (
 type talk struct {
 	mu    sync.Mutex
 	to    io.Writer
+	quiet bool // only what went wrong
 	said  map[string]time.Time
 	mute  map[string]int
 	clock func() time.Time // nil: the wall clock
@@ -30,9 +31,9 @@ func (t *talk) redirect(w io.Writer) {
 	t.to = w
 }
 
-func (t *talk) Enabled(context.Context, slog.Level) bool { return true }
-func (t *talk) WithAttrs([]slog.Attr) slog.Handler       { return t }
-func (t *talk) WithGroup(string) slog.Handler            { return t }
+func (t *talk) Enabled(_ context.Context, l slog.Level) bool { return !t.quiet || l >= slog.LevelWarn }
+func (t *talk) WithAttrs([]slog.Attr) slog.Handler           { return t }
+func (t *talk) WithGroup(string) slog.Handler                { return t }
 
 func (t *talk) Handle(_ context.Context, r slog.Record) error {
 	t.mu.Lock()
@@ -52,7 +53,11 @@ func (t *talk) Handle(_ context.Context, r slog.Record) error {
 	var line strings.Builder
 	line.WriteString("capture: " + r.Message)
 	r.Attrs(func(a slog.Attr) bool {
-		fmt.Fprintf(&line, ", %s %v", a.Key, a.Value)
+		if a.Key == "error" || a.Key == "reason" {
+			fmt.Fprintf(&line, ": %v", a.Value)
+		} else {
+			fmt.Fprintf(&line, ", %s %v", a.Key, a.Value)
+		}
 		return true
 	})
 	if n := t.mute[r.Message]; n > 0 {
