@@ -162,3 +162,34 @@ func TestDiffRefuses(t *testing.T) {
 		t.Errorf("a pipe: %v", err)
 	}
 }
+
+// Sessions are looked at in parts where they are too many, and of those without
+// a partner the earliest are kept.
+func TestDiffInParts(t *testing.T) {
+	dir := t.TempDir()
+	var a, b []sent
+	for i := range 40 {
+		s := sent{"u", []string{fmt.Sprintf("a\x00%d", i)}}
+		a = append(a, s)
+		if i%4 != 1 {
+			b = append(b, s)
+		}
+	}
+	d := differ{paths: [2][]string{{traced(t, dir, "a1", 1, sequence(a), a)}, {traced(t, dir, "b2", 1, sequence(b), b)}}}
+	var alone [2][]stream
+	for part := range uint64(3) {
+		must(t, d.unpaired(part, 3, &alone))
+	}
+	if len(alone[0]) != 10 || len(alone[1]) != 0 {
+		t.Errorf("%d and %d sessions without a partner", len(alone[0]), len(alone[1]))
+	}
+	var list []stream
+	for i := range int64(3 * maxUnpaired) {
+		list = keepEarliest(list, &stream{start: (i * 7919) % (3 * maxUnpaired)})
+	}
+	for _, s := range list {
+		if len(list) != maxUnpaired || s.start >= maxUnpaired {
+			t.Fatalf("%d kept, one that starts at %d", len(list), s.start)
+		}
+	}
+}

@@ -64,13 +64,19 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Lengths that lie are damage, and none makes the reader take memory that the
-// input does not warrant.
-func TestForgedLengths(t *testing.T) {
+// forgedCase is a segment whose second data block lies.
+type forgedCase struct {
+	name  string
+	limit uint64 // on what reading it may allocate
+	want  string // in the damage
+	body  []byte // of the block; segment puts a dictionary before it
+}
+
+func forgedCases(t testing.TB) (cases []forgedCase, good []byte) {
 	huge := bomb(t, 256<<20)
 	big := bomb(t, 60<<20)
 	entry := func(cols ...forgedColumn) []byte { return forged(kindDictionary, 1, cols...) }
-	good := entry(forgedColumn{colOp, codecRaw, 1, []byte{'q'}}, repeated(colPrepare, 0, 1), repeated(colTypeCount, 0, 1),
+	good = entry(forgedColumn{colOp, codecRaw, 1, []byte{'q'}}, repeated(colPrepare, 0, 1), repeated(colTypeCount, 0, 1),
 		repeated(colShapeSize, 1, 1), forgedColumn{colShapeBytes, codecRaw, 1, []byte{tokenRaw}}, repeated(colTextSize, 0, 1), forgedColumn{colTextBytes, codecRaw, 0, nil})
 	run := func(n uint32) []forgedColumn {
 		return []forgedColumn{repeated(colSession, 1, 1), {colEvents, codecRepeat, uint32(len(binary.AppendUvarint(nil, uint64(n)))), binary.AppendUvarint(nil, uint64(n))},
@@ -78,12 +84,7 @@ func TestForgedLengths(t *testing.T) {
 	}
 	with := func(n uint32, c ...forgedColumn) []byte { return forged(kindEvents, n, append(run(n), c...)...) }
 	const room = 4 << 20
-	for _, c := range []struct {
-		name  string
-		limit uint64
-		want  string
-		body  []byte
-	}{
+	return []forgedCase{
 		{"column longer than the block", room, "longer than the block", longColumn()},
 		{"directory longer than the block", room, "directory is longer", func() []byte {
 			h := blockHeader{kind: kindEvents, count: 1, columns: 65535, tag: segmentTag(traceID, 0), number: 1}
@@ -115,15 +116,26 @@ func TestForgedLengths(t *testing.T) {
 		{"entry that prepares itself", room, "entry 0 is damaged", entry(repeated(colOp, 'q', 1), repeated(colPrepare, 1, 1), repeated(colTypeCount, 0, 1), repeated(colShapeSize, 0, 1), forgedColumn{colShapeBytes, 0, 0, nil}, repeated(colTextSize, 0, 1), forgedColumn{colTextBytes, 0, 0, nil})},
 		{"shape longer than there is", room, "entry 0 is damaged", entry(repeated(colOp, 'q', 1), repeated(colPrepare, 0, 1), repeated(colTypeCount, 0, 1), repeated(colShapeSize, 99, 1), forgedColumn{colShapeBytes, 0, 0, nil}, repeated(colTextSize, 0, 1), forgedColumn{colTextBytes, 0, 0, nil})},
 		{"types without number", room, "entry 0 is damaged", entry(repeated(colOp, 'q', 1), repeated(colPrepare, 0, 1), repeated(colTypeCount, 99, 1), repeated(colShapeSize, 0, 1), forgedColumn{colShapeBytes, 0, 0, nil}, repeated(colTextSize, 0, 1), forgedColumn{colTextBytes, 0, 0, nil})},
-	} {
+	}, good
+}
+
+// segment puts the block into a segment with a dictionary of one entry.
+func (c *forgedCase) segment(t testing.TB, good []byte) []byte {
+	if c.body[4] == kindDictionary {
+		return segmentWith(t, c.body)
+	}
+	second := bytes.Clone(c.body)
+	put32(second[44:], 2)
+	return segmentWith(t, good, reseal(second))
+}
+
+// Lengths that lie are damage, and none makes the reader take memory that the
+// input does not warrant.
+func TestForgedLengths(t *testing.T) {
+	cases, good := forgedCases(t)
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			blocks := [][]byte{c.body}
-			if c.body[4] != kindDictionary {
-				second := bytes.Clone(c.body)
-				put32(second[44:], 2)
-				blocks = [][]byte{good, reseal(second)}
-			}
-			b := segmentWith(t, blocks...)
+			b := c.segment(t, good)
 			var got *collected
 			var err error
 			if n := allocated(func() { got, err = readAll(b) }); n > c.limit {

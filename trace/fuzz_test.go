@@ -17,9 +17,11 @@ func FuzzScan(f *testing.F) {
 	f.Add(b, true)
 	f.Add(b[:len(b)/2], false)
 	f.Add(plain(f, Header{Run: &Run{Source: traceID}}, WriterOptions{NoValues: true}, 2), true)
-	f.Add(segmentWith(f, forged(kindEvents, 65536, repeated(colSession, 1, 1), repeated(colEvents, 1, 1))), true)
-	f.Add(segmentWith(f, forged(kindDictionary, 1, forgedColumn{colShapeBytes, codecZstd, 1 << 20, bomb(f, 1<<20)})), true)
-	f.Add(segmentWith(f, forged(kindState, 1, forgedColumn{colJSON, codecRaw, 3, []byte("{}\n")})), true)
+	f.Add(mixedRolled(f), true)
+	cases, good := forgedCases(f)
+	for _, c := range cases {
+		f.Add(c.segment(f, good), true)
+	}
 	f.Add([]byte("\x1f\x8b\x08"), false)
 	f.Fuzz(func(t *testing.T, b []byte, fix bool) {
 		if fix {

@@ -2,7 +2,9 @@ package trace
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -21,7 +23,7 @@ func TestAgain(t *testing.T) {
 }
 
 // rolled writes a trace of many segments: each statement has a shape of its own.
-func rolled(t *testing.T, n int, states func() []State) (*Writer, []byte) {
+func rolled(t testing.TB, n int, states func() []State) (*Writer, []byte) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Header{Trace: traceID, Engine: "postgres", Started: "2026-01-02T03:04:05Z"},
 		WriterOptions{States: states, Now: func() int64 { return 1 }})
@@ -37,6 +39,11 @@ func rolled(t *testing.T, n int, states func() []State) (*Writer, []byte) {
 	}
 	must(t, w.Close())
 	return w, out.Bytes()
+}
+
+func mixedRolled(t testing.TB) []byte {
+	_, b := rolled(t, 60, func() []State { return []State{{Session: 9, User: "u"}} })
+	return b
 }
 
 // A segment that continues another opens with the states of the live sessions,
@@ -210,4 +217,59 @@ func TestDamageIsLocal(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Offsets beyond 4 GiB work: two segments with nothing between them.
+func TestBeyond4GiB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searches through 4 GiB of nothing")
+	}
+	first, second := plain(t, Header{}, WriterOptions{}, 3), plain(t, Header{Trace: strings.Repeat("ab", 16)}, WriterOptions{}, 4)
+	h := holey{first, second, 1<<32 + 12345}
+	r := newReader()
+	refs, err := findSegments(h, "x", h.at+int64(len(second)), &r.dec.z)
+	must(t, err)
+	if len(refs) != 2 || refs[0].at != 0 || refs[1].at != h.at || refs[1].header.Trace[:2] != "ab" || refs[1].index < h.at {
+		t.Fatalf("segments %+v", refs)
+	}
+	var damage []Damage
+	w := newWalker(fileInput{h}, "x", int64(len(first)), refs[1].index, func(d Damage) { damage = append(damage, d) })
+	for n := 0; ; n++ {
+		_, at, err := w.next()
+		if errors.Is(err, io.EOF) {
+			if n < 5 {
+				t.Errorf("%d blocks", n)
+			}
+			break
+		}
+		must(t, err)
+		if at < h.at {
+			t.Fatalf("block at %d", at)
+		}
+		w.trust()
+	}
+	if len(damage) != 1 || damage[0].From != int64(len(first)) || damage[0].To != h.at {
+		t.Errorf("damage %+v", damage)
+	}
+}
+
+// holey is zeros but for its beginning and what stands at an offset.
+type holey struct {
+	first, second []byte
+	at            int64
+}
+
+func (h holey) ReadAt(p []byte, off int64) (int, error) {
+	clear(p)
+	if off < int64(len(h.first)) {
+		copy(p, h.first[off:])
+	}
+	if end := off + int64(len(p)); end > h.at {
+		if off >= h.at {
+			return bytes.NewReader(h.second).ReadAt(p, off-h.at)
+		}
+		n, _ := bytes.NewReader(h.second).ReadAt(p[h.at-off:], 0)
+		p = p[:h.at-off+int64(n)]
+	}
+	return len(p), nil
 }
