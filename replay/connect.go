@@ -103,13 +103,10 @@ func (s *session) login(ordinal uint64) error {
 		}
 		return err
 	}
-	s.link, s.shoot = newLink(conn), shoot
+	s.conn, s.connected, s.shoot = conn, true, shoot
+	s.line.(*threadLine).use(conn)
 	s.in = make([]byte, minRead)
 	s.talk = pg.NewConversation(listener{s}, pg.Options{LoggedIn: true, Ordinal: ordinal})
-	s.mu.Lock()
-	s.conn = s.link
-	_ = s.link.SetReadDeadline(s.grace)
-	s.mu.Unlock()
 	return nil
 }
 
@@ -158,6 +155,6 @@ var beginMessage = []byte("Q\x00\x00\x00\x0aBEGIN\x00")
 // drain reads until nothing of replay's own is outstanding.
 func (s *session) drain() {
 	for s.dead == "" && s.talk.Pending() > 0 {
-		s.read()
+		s.read(0)
 	}
 }

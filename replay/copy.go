@@ -3,7 +3,7 @@ package replay
 // awaitCopyIn waits until the server takes COPY data or has refused them.
 func (s *session) awaitCopyIn() {
 	for s.dead == "" && !s.talk.CopyOpen() && s.answerable() != nil {
-		s.read()
+		s.read(0)
 	}
 }
 

@@ -1,10 +1,6 @@
 package replay
 
-import (
-	"cmp"
-	"container/heap"
-	"sync"
-)
+import "sync"
 
 // gate decides in pace closed when a session may begin: once all sessions that
 // had ended before it began in the recording have ended in the replay. So
@@ -17,7 +13,7 @@ type gate struct {
 
 	mu      sync.Mutex
 	open    bool // everybody may begin
-	marks   marks
+	marks   heap[mark]
 	ends    int // numbered so far
 	over    int // ends [0, over) are over in the replay
 	ahead   []bool
@@ -31,31 +27,17 @@ type mark struct {
 	session *session
 }
 
-type marks []mark
-
-func (m marks) Len() int      { return len(m) }
-func (m marks) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-func (m *marks) Push(x any)   { *m = append(*m, x.(mark)) }
-func (m marks) Less(i, j int) bool {
-	if c := cmp.Compare(m[i].at, m[j].at); c != 0 {
-		return c < 0
-	}
-	return m[i].isEnd && !m[j].isEnd
+func (m mark) before(o mark) bool {
+	return m.at < o.at || m.at == o.at && m.isEnd && !o.isEnd
 }
 
-func (m *marks) Pop() any {
-	old := *m
-	last := old[len(old)-1]
-	old[len(old)-1] = mark{}
-	*m = old[:len(old)-1]
-	return last
-}
+func (mark) place(int) {}
 
 // add notes a begin or an end. Those of a block come in no particular order, and
 // the next block may hold some that are a little earlier, see pass.
 func (g *gate) add(m mark) {
 	g.mu.Lock()
-	heap.Push(&g.marks, m)
+	g.marks.push(m)
 	g.mu.Unlock()
 }
 
@@ -64,7 +46,7 @@ func (g *gate) add(m mark) {
 func (g *gate) pass(horizon int64) {
 	g.mu.Lock()
 	for len(g.marks) > 0 && g.marks[0].at <= horizon {
-		m := heap.Pop(&g.marks).(mark)
+		m := g.marks.remove(0)
 		if m.isEnd {
 			g.number(m.session)
 		} else {

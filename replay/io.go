@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"os"
-	"time"
 
 	"github.com/retrace-db/retrace/trace"
 )
@@ -38,9 +37,13 @@ func (s *session) transmit(out []byte, outstanding bool) {
 	s.unread += len(out)
 	switch {
 	case s.unread > guarded && (outstanding || len(s.batch) > 1):
-		s.writeReading(out)
+		err := s.line.Duplex(out, s.in, s.grace.Load, func(n int, err error) bool {
+			s.received(n, err)
+			return s.dead == ""
+		})
+		s.wrote(err)
 	case !outstanding && s.replyIsNext():
-		n, err := s.link.Exchange(out, s.in)
+		n, err := s.line.Exchange(out, s.in, s.grace.Load())
 		s.received(n, err)
 	default:
 		s.write(out)
@@ -62,52 +65,33 @@ func (s *session) write(out []byte) {
 	if s.dead != "" {
 		return
 	}
-	if _, err := s.link.Write(out); err != nil {
+	_, err := s.line.Write(out)
+	s.wrote(err)
+}
+
+func (s *session) wrote(err error) {
+	switch {
+	case err == nil || s.dead != "":
+	case s.expired():
+		s.lose(s.p.clock.Now(), interrupted.String())
+	default:
 		s.lose(s.p.clock.Now(), reasonServerGone)
 	}
 }
 
-// writeReading writes on another goroutine while this one reads, so that a
-// server which cannot get rid of its replies does not stop taking requests.
-func (s *session) writeReading(out []byte) {
-	written := make(chan error, 1)
-	go func() {
-		_, err := s.link.Write(out)
-		written <- err
-		s.poke()
-	}()
-	for {
-		select {
-		case err := <-written:
-			if err != nil && s.dead == "" {
-				s.lose(s.p.clock.Now(), reasonServerGone)
-			}
-			return
-		default:
-		}
-		if s.dead != "" { // the link is closed, so that the writer ends
-			<-written
-			return
-		}
-		s.read()
+// read waits for bytes of the server, for a poke, or until a time.
+func (s *session) read(until int64) {
+	if grace := s.grace.Load(); grace != 0 && (until == 0 || grace < until) {
+		until = grace
 	}
-}
-
-// read waits for bytes of the server, or until it is poked.
-func (s *session) read() {
-	if s.poked.Load() {
-		s.unpoke()
-		return
-	}
-	n, err := s.link.Read(s.in)
+	n, err := s.line.Read(s.in, until)
 	s.received(n, err)
 }
 
 // received takes the outcome of a read.
 func (s *session) received(n int, err error) {
-	now := s.p.clock.Now()
 	if n > 0 {
-		s.understand(s.in[:n], now)
+		s.understand(s.in[:n], s.p.clock.Now())
 		if n == len(s.in) && n < maxRead {
 			s.in = make([]byte, 4*n)
 		}
@@ -115,11 +99,9 @@ func (s *session) received(n int, err error) {
 	switch {
 	case err == nil || s.dead != "":
 	case !errors.Is(err, os.ErrDeadlineExceeded):
-		s.lose(now, reasonServerGone)
+		s.lose(s.p.clock.Now(), reasonServerGone)
 	case s.expired():
-		s.lose(now, interrupted.String())
-	default:
-		s.unpoke()
+		s.lose(s.p.clock.Now(), interrupted.String())
 	}
 }
 
@@ -138,9 +120,8 @@ func (s *session) understand(b []byte, now int64) {
 
 // expired tells whether the time to receive outstanding replies is over.
 func (s *session) expired() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.grace.IsZero() && !time.Now().Before(s.grace)
+	grace := s.grace.Load()
+	return grace != 0 && s.p.clock.Now() >= grace
 }
 
 // await reads until the events with a smaller ordinal have their replies.
@@ -153,7 +134,7 @@ func (s *session) await(settled uint64) {
 		if s.talk.CopyOpen() {
 			s.endCopy()
 		}
-		s.read()
+		s.read(0)
 		s.free = s.p.clock.Now()
 	}
 }
@@ -171,18 +152,14 @@ func (s *session) answerable() *flight {
 // is outstanding. It tells whether the request is to be sent.
 func (s *session) awaitDue(due int64) bool {
 	for s.dead == "" && s.p.phase() == running {
-		if due <= s.p.clock.Now() {
+		switch {
+		case due <= s.p.clock.Now():
 			return true
+		case s.pending() != nil:
+			s.read(due)
+		default:
+			s.line.Pause(due)
 		}
-		if s.pending() == nil {
-			if s.p.clock.Wait(s.p.stopped, due) == nil {
-				return s.p.phase() == running
-			}
-			continue
-		}
-		stop := s.p.clock.At(due, s.poke)
-		s.read()
-		stop()
 	}
 	return false
 }
@@ -192,10 +169,10 @@ func (s *session) landed() {
 	for s.dead == "" && s.answerable() != nil {
 		switch {
 		case !s.talk.CopyOpen():
-			s.read()
+			s.read(0)
 		case s.p.phase() == running: // the trace ends within the data
 			s.endCopy()
-			s.read()
+			s.read(0)
 		default:
 			s.lose(s.p.clock.Now(), s.p.phase().String())
 		}
@@ -229,7 +206,7 @@ func (s *session) lose(now int64, reason string) {
 // die closes the connection and says what becomes of the events to come.
 func (s *session) die(status trace.Status, why string) {
 	s.dead, s.status = why, status
-	if s.link != nil {
-		_ = s.link.Close()
+	if s.connected {
+		_ = s.line.Close()
 	}
 }

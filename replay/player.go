@@ -43,6 +43,8 @@ type player struct {
 	gate      *gate // pace closed only
 	fault     func(session, ordinal uint64) bool
 
+	loops    []*loop // none where sessions have goroutines
+	turn     atomic.Uint64
 	sessions sync.WaitGroup
 	logins   chan struct{}
 	stopped  context.Context // done when nothing more is to be sent
@@ -56,7 +58,7 @@ type player struct {
 	mu      sync.Mutex
 	playing map[*session]struct{}
 	most    int // playing at once
-	grace   time.Time
+	grace   int64
 	err     error
 	refusal error // the first login that failed
 }
@@ -90,10 +92,33 @@ func (p *player) begin(s *session) {
 		p.most = max(p.most, len(p.playing))
 		grace := p.grace
 		p.mu.Unlock()
-		if !grace.IsZero() {
+		if grace != 0 {
 			s.stop(grace)
 		}
 		p.announce(s)
+		s.enter()
+		p.carryOn(s)
+	})
+}
+
+// carryOn plays a session on: on a loop if one can take its connection, else
+// here.
+func (p *player) carryOn(s *session) {
+	if len(p.loops) == 0 || s.dead != "" || s.conn == nil {
+		s.play()
+		return
+	}
+	l := p.loops[p.turn.Add(1)%uint64(len(p.loops))]
+	f, ok := l.adopt(s.conn)
+	if !ok {
+		s.play()
+		return
+	}
+	s.conn = nil
+	s.use(f)
+	p.sessions.Add(1)
+	f.start(func() {
+		defer p.sessions.Done()
 		s.play()
 	})
 }
@@ -149,8 +174,8 @@ func (p *player) end(to phase) {
 	}
 	p.stop()
 	p.mu.Lock()
-	if p.grace.IsZero() {
-		p.grace = time.Now().Add(graceTime)
+	if p.grace == 0 {
+		p.grace = p.clock.Now() + int64(graceTime)
 	}
 	grace := p.grace
 	all := make([]*session, 0, len(p.playing))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/retrace-db/retrace/internal/clock"
@@ -100,6 +101,10 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 	}
 	unwatch := context.AfterFunc(ctx, func() { p.end(interrupted) })
 	defer unwatch()
+	if o.connect == nil {
+		p.openLoops()
+		defer p.closeLoops()
+	}
 	p.connectOpen()
 	p.schedule.origin, p.schedule.base = p.source.first, p.clock.Now()+int64(lead)
 	if p.pace == PaceClosed {
@@ -117,6 +122,26 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 	close(done)
 	elapsed := time.Duration(max(p.clock.Now()-p.schedule.base, 0))
 	return p.close(o, h, elapsed)
+}
+
+// openLoops makes loops for half of the processors: the target may be on this
+// machine, and reading the trace and writing the run want theirs. Where there
+// can be none, every session has a goroutine.
+func (p *player) openLoops() {
+	processors := runtime.GOMAXPROCS(0)
+	for range max(processors/2, 1) {
+		l, err := newLoop(p.clock, processors > 1)
+		if err != nil {
+			return
+		}
+		p.loops = append(p.loops, l)
+	}
+}
+
+func (p *player) closeLoops() {
+	for _, l := range p.loops {
+		l.close()
+	}
 }
 
 // connectOpen connects the sessions that were open when the recording began,

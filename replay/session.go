@@ -2,10 +2,10 @@ package replay
 
 import (
 	"context"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/retrace-db/retrace/internal/wire/pg"
 	"github.com/retrace-db/retrace/trace"
@@ -39,7 +39,9 @@ type session struct {
 	numbered, over bool
 
 	// The player's.
-	link      link
+	line      line                        // under mu, since others poke it
+	conn      net.Conn                    // until a loop takes it over
+	connected bool                        // or was
 	shoot     func(context.Context) error // sends a cancel request
 	talk      *pg.Conversation
 	ring      ring
@@ -61,18 +63,13 @@ type session struct {
 	dead   string
 	status trace.Status
 
-	// How others wake it.
-	wake    chan struct{}
-	poked   atomic.Bool
-	reading atomic.Bool // waits for records while it reads
-	mu      sync.Mutex
-	conn    link // for poke
-	grace   time.Time
+	mu    sync.Mutex
+	grace atomic.Int64 // when outstanding replies are given up, 0 for never
 }
 
 func newSession(p *player, id uint64, state *trace.State) *session {
-	s := &session{id: id, p: p, state: state, wake: make(chan struct{}, 1), unflushed: noOrdinal}
-	s.queue.spill, s.queue.source, s.queue.wake = &p.spill, p.source, s.wakeUp
+	s := &session{id: id, p: p, state: state, line: newThreadLine(p.clock), unflushed: noOrdinal}
+	s.queue.spill, s.queue.source, s.queue.wake = &p.spill, p.source, s.poke
 	if state != nil && len(state.Transaction) > 0 {
 		s.was = map[string]byte{"idle": 'I', "open": 'T', "failed": 'E'}[state.Transaction]
 	}
@@ -100,20 +97,38 @@ func (s *session) oldestEpoch(newest uint32) uint32 {
 	return s.epoch.Load()
 }
 
-// play replays the session from its first record to its last.
-func (s *session) play() {
-	defer s.finish()
+// enter replays the session up to the moment when it has its connection, and
+// tells whether that can be played on by a loop.
+func (s *session) enter() {
 	if s.early {
 		s.ensure()
 		s.p.opening.Done()
+		return
 	}
 	var r record
-	for s.fetch(&r) {
+	for s.peek(&r) && r.kind != kindEvent {
+		s.consume(&r)
+		s.special(&r)
+	}
+	switch {
+	case r.kind != kindEvent:
+	case r.op == trace.OpConnect:
+		s.consume(&r)
+		s.connect(&r)
+	default:
+		s.ensure()
+	}
+}
+
+// play replays the session to its last record.
+func (s *session) play() {
+	defer s.finish()
+	var r record
+	for s.peek(&r) {
+		s.consume(&r)
 		switch {
-		case r.kind == kindLate:
-			s.recorded(&r)
-		case r.kind == kindCancel:
-			s.aim(&r)
+		case r.kind != kindEvent:
+			s.special(&r)
 		case r.op == trace.OpConnect:
 			s.connect(&r)
 		case r.op == trace.OpEnd:
@@ -136,81 +151,79 @@ func (s *session) play() {
 	}
 }
 
-// fetch consumes the next record, waiting for it if need be; false at the end.
-// The record's bytes are valid until the next fetch.
-func (s *session) fetch(r *record) bool {
+// special takes a record that is no event of the session's own.
+func (s *session) special(r *record) {
+	if r.kind == kindLate {
+		s.recorded(r)
+		return
+	}
+	s.aim(r)
+}
+
+// peek finds the next record, waiting for it if need be; false at the end. Its
+// bytes are valid until the next peek.
+func (s *session) peek(r *record) bool {
 	for {
 		have, err := s.queue.peek(r)
 		switch {
 		case err != nil:
 			s.p.fail(err)
+			*r = record{}
 			return false
 		case have == ready:
-			s.queue.advance(r)
-			if r.shape.epoch != s.epoch.Load() && r.kind != kindLate {
-				s.epoch.Store(r.shape.epoch)
-			}
 			return true
 		case have == ended:
+			*r = record{}
 			return false
 		}
 		s.awaitRecord()
 	}
 }
 
+// consume takes the record that was found off the queue.
+func (s *session) consume(r *record) {
+	s.queue.advance(r)
+	if r.kind != kindLate && r.shape.epoch != s.epoch.Load() {
+		s.epoch.Store(r.shape.epoch)
+	}
+}
+
 // awaitRecord waits until the queue has something, and reads replies that come
 // meanwhile.
 func (s *session) awaitRecord() {
-	busy := s.pending() != nil && s.dead == ""
-	s.reading.Store(busy)
 	switch {
 	case s.queue.arm():
-	case busy:
-		s.read()
+	case s.pending() != nil && s.dead == "":
+		s.read(0)
 	default:
-		<-s.wake
+		s.line.Pause(0)
 	}
 	s.queue.disarm()
-	s.reading.Store(false)
 }
 
-// wakeUp is called when a record came that the session waits for.
-func (s *session) wakeUp() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-	if s.reading.Load() {
-		s.poke()
-	}
-}
-
-// poke ends the session's read, or the next one, so that it looks around.
+// poke makes the session look around. Anybody may call it.
 func (s *session) poke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.poked.Store(true)
-	if s.conn != nil {
-		_ = s.conn.SetReadDeadline(past)
-	}
-}
-
-// unpoke lets it read again; when the replay is over, not for long.
-func (s *session) unpoke() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.poked.Store(false)
-	if s.conn != nil {
-		_ = s.conn.SetReadDeadline(s.grace)
-	}
+	s.line.poke()
 }
 
 // stop gives the session until then to receive what it waits for.
-func (s *session) stop(until time.Time) {
+func (s *session) stop(until int64) {
+	s.grace.Store(until)
 	s.mu.Lock()
-	s.grace = until
-	s.mu.Unlock()
-	s.poke()
+	defer s.mu.Unlock()
+	s.line.limit(until)
+}
+
+// use gives the session a line.
+func (s *session) use(l line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.line = l
+	if until := s.grace.Load(); until != 0 {
+		l.limit(until)
+	}
 }
 
 // recorded joins a recorded reply that was read after its event.

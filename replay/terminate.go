@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"errors"
+	"os"
 	"time"
 
 	"github.com/retrace-db/retrace/trace"
@@ -53,9 +55,10 @@ func (s *session) awaitClose() {
 	if s.dead != "" || s.pending() != nil {
 		return
 	}
-	_ = s.link.SetReadDeadline(time.Now().Add(closeTime))
+	until := s.p.clock.Now() + int64(closeTime)
 	for {
-		if _, err := s.link.Read(s.in); err != nil {
+		_, err := s.line.Read(s.in, until)
+		if err != nil && !(errors.Is(err, os.ErrDeadlineExceeded) && s.p.clock.Now() < until) {
 			return
 		}
 	}
