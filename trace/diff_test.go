@@ -25,7 +25,11 @@ func traced(t tester, dir, id string, base uint64, order []int, sessions []sent)
 	at := make([]int, len(sessions))
 	for step, s := range order {
 		if at[s] == 0 {
-			must(t, w.State(&State{Session: base + uint64(s), User: sessions[s].user, Database: "d"}))
+			state := State{Session: base + uint64(s), User: sessions[s].user, Database: "d"}
+			if state.User == "preflight" {
+				state.Settings = map[string]string{"application_name": Preflight}
+			}
+			must(t, w.State(&state))
 		}
 		e := Event{Session: base + uint64(s), Ordinal: uint64(at[s]), Start: int64(step) * 1e6, HasReply: true, Reply: Reply{Took: int64(base)}}
 		op, text := OpEnd, ""
@@ -91,6 +95,7 @@ func TestDiff(t *testing.T) {
 		{"a session twice", change(func(s []sent) []sent { return append(s, s[0]) }), "is in the second trace only"},
 		{"a session less", base[:2], "a session of 1 events (v@d) is in the first trace only"},
 		{"a cancel more", change(func(s []sent) []sent { return append(s, sent{"", []string{"cancel\x00some id"}}) }), ""},
+		{"a preflight more", change(func(s []sent) []sent { return append(s, sent{"preflight", nil}) }), ""},
 		{"a redacted event more", change(func(s []sent) []sent { s[0].events = append(s[0].events, "alter user\x00redacted"); return s }), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,7 +116,7 @@ func TestDiff(t *testing.T) {
 			if d.Sessions[0] != 3 || d.Events[0] != 6 {
 				t.Errorf("%+v", d)
 			}
-			if exempt := strings.HasPrefix(c.name, "a cancel") || strings.HasPrefix(c.name, "a redacted"); (d.Exempt[1] == 1) != exempt {
+			if exempt := strings.HasPrefix(c.name, "a cancel") || strings.HasPrefix(c.name, "a preflight") || strings.HasPrefix(c.name, "a redacted"); (d.Exempt[1] == 1) != exempt {
 				t.Errorf("%d events exempt", d.Exempt[1])
 			}
 		})
