@@ -150,7 +150,7 @@ func (f *fiber) Exchange(out, in []byte, until int64) (int, error) {
 }
 
 // Duplex writes and reads, whichever is possible.
-func (f *fiber) Duplex(out, in []byte, until func() int64, got func(n int, err error) bool) error {
+func (f *fiber) Duplex(out, in []byte, until func() int64, got func(b []byte, err error) bool) error {
 	for len(out) > 0 {
 		n, err := f.send(out)
 		if out = out[n:]; err != nil || len(out) == 0 {
@@ -165,7 +165,7 @@ func (f *fiber) Duplex(out, in []byte, until func() int64, got func(n int, err e
 			f.park(true, true, until())
 			continue
 		}
-		if !got(n, err) {
+		if !got(in[:n], err) {
 			return os.ErrClosed
 		}
 	}

@@ -37,14 +37,14 @@ func (s *session) transmit(out []byte, outstanding bool) {
 	s.unread += len(out)
 	switch {
 	case s.unread > guarded && (outstanding || len(s.batch) > 1):
-		err := s.line.Duplex(out, s.in, s.grace.Load, func(n int, err error) bool {
-			s.received(n, err)
+		err := s.line.Duplex(out, s.in, s.grace.Load, func(b []byte, err error) bool {
+			s.received(b, err)
 			return s.dead == ""
 		})
 		s.wrote(err)
 	case !outstanding && s.replyIsNext():
 		n, err := s.line.Exchange(out, s.in, s.grace.Load())
-		s.received(n, err)
+		s.received(s.in[:n], err)
 	default:
 		s.write(out)
 	}
@@ -85,14 +85,14 @@ func (s *session) read(until int64) {
 		until = grace
 	}
 	n, err := s.line.Read(s.in, until)
-	s.received(n, err)
+	s.received(s.in[:n], err)
 }
 
 // received takes the outcome of a read.
-func (s *session) received(n int, err error) {
-	if n > 0 {
-		s.understand(s.in[:n], s.p.clock.Now())
-		if n == len(s.in) && n < maxRead {
+func (s *session) received(b []byte, err error) {
+	if len(b) > 0 {
+		s.understand(b, s.p.clock.Now())
+		if n := len(s.in); len(b) == n && n < maxRead {
 			s.in = make([]byte, 4*n)
 		}
 	}

@@ -25,7 +25,7 @@ type line interface {
 	// Duplex writes out and reads into in at the same time, so that a server
 	// whose replies pile up goes on taking requests. got is told of each Read,
 	// and returns false to give up; until is asked before each.
-	Duplex(out, in []byte, until func() int64, got func(n int, err error) bool) error
+	Duplex(out, in []byte, until func() int64, got func(b []byte, err error) bool) error
 	Close() error
 
 	// poke ends a wait, or the next one. Anybody may call it.
@@ -137,7 +137,7 @@ func (l *threadLine) Exchange(out, in []byte, until int64) (int, error) {
 }
 
 // Duplex writes on another goroutine while this one reads.
-func (l *threadLine) Duplex(out, in []byte, until func() int64, got func(n int, err error) bool) error {
+func (l *threadLine) Duplex(out, in []byte, until func() int64, got func(b []byte, err error) bool) error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := l.conn.Write(out)
@@ -150,7 +150,7 @@ func (l *threadLine) Duplex(out, in []byte, until func() int64, got func(n int, 
 			return err
 		default:
 		}
-		if n, err := l.Read(in, until()); !got(n, err) {
+		if n, err := l.Read(in, until()); !got(in[:n], err) {
 			_ = l.conn.Close() // which ends the writing
 			return <-done
 		}

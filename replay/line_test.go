@@ -154,8 +154,8 @@ func TestDuplex(t *testing.T) {
 		out := bytes.Repeat([]byte("0123456789abcdef"), 1<<19)
 		var got bytes.Buffer
 		in := make([]byte, 64<<10)
-		err := l.Duplex(out, in, func() int64 { return 0 }, func(n int, err error) bool {
-			got.Write(in[:n])
+		err := l.Duplex(out, in, func() int64 { return 0 }, func(b []byte, err error) bool {
+			got.Write(b)
 			return err == nil || errors.Is(err, os.ErrDeadlineExceeded)
 		})
 		for err == nil && got.Len() < len(out) {

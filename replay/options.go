@@ -42,6 +42,7 @@ type Options struct {
 	Fault func(session, ordinal uint64) bool
 
 	connect connector // in place of Target, for tests
+	threads bool      // a goroutine per session, where loops would do
 }
 
 // UsageError is a mistake of the caller, with a command line that would do.

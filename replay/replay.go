@@ -101,7 +101,7 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 	}
 	unwatch := context.AfterFunc(ctx, func() { p.end(interrupted) })
 	defer unwatch()
-	if o.connect == nil {
+	if o.connect == nil && !o.threads {
 		p.openLoops()
 		defer p.closeLoops()
 	}
