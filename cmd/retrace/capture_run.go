@@ -44,6 +44,7 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 		MaxConns: r.MaxConnections, Hurry: hurry, Now: r.clock.Now,
 	})
 	r.began = time.Now()
+	r.rate.at = r.began
 	r.greet(address)
 	progress := r.env.watch("capture", r.Quiet, r.step)
 	r.talk.redirect(progress)

@@ -141,7 +141,10 @@ func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, to *t
 	watched := &replayWatch{known: o.Known, duration: c.Duration, speed: o.Speed}
 	shown := env.watch("replay", c.Quiet, watched.step)
 	defer shown.Stop()
-	o.Started = watched.live.Store
+	o.Started = func(live *replay.Progress) {
+		watched.rate.at = time.Now()
+		watched.live.Store(live) // from here on step reads both
+	}
 	o.Warn = func(text string) { _, _ = fmt.Fprintf(shown, "replay: %s\n", escape(text)) }
 	return replay.Run(ctx, in, o)
 }

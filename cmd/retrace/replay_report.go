@@ -65,6 +65,7 @@ func outcomes(s *replay.Summary) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Format.Header = text.FormatDefault // upper case makes an M of µ
 	t.AppendHeader(table.Row{"", "captured", "ok", "error", "skipped", "filtered", "lost", "unsent"})
 	for _, r := range []struct {
 		name  string
@@ -81,6 +82,7 @@ func spreads(s *replay.Summary) string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.Style().Format.Header = text.FormatDefault // upper case makes an M of µ
 	t.AppendHeader(table.Row{"µs", "p50", "p99", "max"})
 	for _, r := range []struct {
 		name   string
