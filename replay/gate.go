@@ -54,9 +54,8 @@ func (g *gate) pass(horizon int64) {
 			g.waiting = append(g.waiting, m.session)
 		}
 	}
-	free := g.release()
+	g.release()
 	g.mu.Unlock()
-	g.start(free)
 }
 
 // number gives an end its place; g.mu is held.
@@ -76,9 +75,8 @@ func (g *gate) ended(s *session) {
 		g.ahead[s.end-g.over] = true
 		g.advance()
 	}
-	free := g.release()
+	g.release()
 	g.mu.Unlock()
-	g.start(free)
 }
 
 // advance moves over past the ends that are over without a hole; g.mu is held.
@@ -91,20 +89,13 @@ func (g *gate) advance() {
 	g.over += n
 }
 
-// release takes out the sessions that may begin; g.mu is held.
-func (g *gate) release() []*session {
-	n := 0
-	for n < len(g.waiting) && (g.open || g.waiting[n].needs <= g.over) {
-		n++
-	}
-	free := g.waiting[:n:n]
-	g.waiting = g.waiting[n:]
-	return free
-}
-
-func (g *gate) start(free []*session) {
-	for _, s := range free {
-		g.begin(s)
+// release lets the sessions begin that may; g.mu is held. It is held until they
+// have begun, so that the last of the others cannot end the replay before.
+func (g *gate) release() {
+	for len(g.waiting) > 0 && (g.open || g.waiting[0].needs <= g.over) {
+		g.begin(g.waiting[0])
+		g.waiting[0] = nil
+		g.waiting = g.waiting[1:]
 	}
 }
 
@@ -112,9 +103,8 @@ func (g *gate) start(free []*session) {
 func (g *gate) openAll() {
 	g.mu.Lock()
 	g.open = true
-	free := g.release()
+	g.release()
 	g.mu.Unlock()
-	g.start(free)
 }
 
 // undecided tells whether sessions may be free to begin once more of the trace
