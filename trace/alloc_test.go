@@ -58,8 +58,9 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 			blocks++
 		}
 	})
-	if blocks != 6 || n > 20 {
-		t.Errorf("%.0f allocations for %d blocks", n, blocks)
+	// The race detector makes pools forget, so a few per block are allowed.
+	if blocks != 6 || n > 100 {
+		t.Errorf("%.0f allocations for %d blocks of some 6,000 events", n, blocks)
 	}
 }
 
