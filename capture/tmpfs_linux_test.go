@@ -18,12 +18,12 @@ import (
 // that can be read to its end, and lacks what it says it lacks.
 func TestTinyDisk(t *testing.T) {
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
 		t.Skipf("cannot mount a file system: %v", err)
 	}
 	defer func() { _ = unix.Unmount(dir, 0) }()
 	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 200<<10), 0o600); err != nil {
+	if err := os.WriteFile(ballast, make([]byte, 960<<10), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server := bank(t)

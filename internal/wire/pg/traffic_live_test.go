@@ -19,9 +19,26 @@ import (
 type wiretap struct {
 	t    *testing.T
 	to   string
-	wg   sync.WaitGroup
 	mu   sync.Mutex
+	over *sync.Cond // a connection has ended
+	open int
 	logs []*tally
+}
+
+// wait returns when no connection is open.
+func (w *wiretap) wait() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.open > 0 {
+		w.over.Wait()
+	}
+}
+
+func (w *wiretap) count(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open += n
+	w.over.Broadcast()
 }
 
 // tally counts what a conversation says.
@@ -58,14 +75,15 @@ func newWiretap(t *testing.T, to string) (*wiretap, string) {
 		t.Fatal(err)
 	}
 	w := &wiretap{t: t, to: to}
-	t.Cleanup(func() { l.Close(); w.wg.Wait() })
+	w.over = sync.NewCond(&w.mu)
+	t.Cleanup(func() { l.Close(); w.wait() })
 	go func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			w.wg.Add(1)
+			w.count(1)
 			go w.serve(client)
 		}
 	}()
@@ -74,7 +92,7 @@ func newWiretap(t *testing.T, to string) (*wiretap, string) {
 
 // serve refuses encryption and joins the two ends.
 func (w *wiretap) serve(client net.Conn) {
-	defer w.wg.Done()
+	defer w.count(-1)
 	defer client.Close()
 	var first []byte
 	for {
@@ -132,7 +150,9 @@ func (w *wiretap) serve(client net.Conn) {
 // to its end, and adds up what they said.
 func (w *wiretap) total() (sum tally) {
 	w.t.Helper()
-	w.wg.Wait()
+	w.wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	sum.requests, sum.outcomes = map[Op]int{}, map[Outcome]int{}
 	for _, y := range w.logs {
 		if y.err != nil {
