@@ -275,6 +275,30 @@ func TestClosedPaceKeepsTheConcurrency(t *testing.T) {
 	})
 }
 
+// A recorder may see the beginning of a session before the end of the one whose
+// client began it.
+func TestSessionThatSeemsToBeginBeforeTheLastOneEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tp := newTape(t)
+		a := tp.session(0, nil)
+		a.query(10*ms, ms, "select slow")
+		b := tp.session(12*ms, nil)
+		b.query(20*ms, ms, "select 2")
+		a.end(13 * ms)
+		b.end(30 * ms)
+		f := &fake{work: func(sql string) time.Duration {
+			if sql == "select slow" {
+				return time.Second
+			}
+			return 0
+		}}
+		mustTally(t, play(t, tp, f), Tally{Captured: 2, OK: 2})
+		if got := f.offsets(); got[1] < time.Second {
+			t.Errorf("the sessions overlapped: %v", got)
+		}
+	})
+}
+
 func TestPaceFollowsTheTrace(t *testing.T) {
 	for timing, want := range map[string]string{trace.TimingOriginal: PaceOriginal, trace.TimingClosedLoop: PaceClosed} {
 		tp := newTape(t, func(h *trace.Header, _ *trace.WriterOptions) { h.Timing = timing })

@@ -32,6 +32,7 @@ type session struct {
 	waits    waits
 	captured counts
 	lastRead uint64
+	lastEnd  int64         // of the latest recorded reply
 	epoch    atomic.Uint32 // of the entries it uses
 
 	// The gate's.

@@ -32,6 +32,12 @@ const (
 	lookAhead = 2 * time.Second
 )
 
+// endSlack is how long before its recorded end a session counts as ended, once
+// it has had its last reply. A program that ends a session and begins the next
+// has the two in this order; a recorder reads from two connections, and may see
+// the beginning first.
+const endSlack = int64(10 * time.Millisecond)
+
 // source goes through the trace once and feeds the sessions. It reads no
 // further than they need: in pace original a little ahead of the clock, in pace
 // closed when a session has run dry.
@@ -231,7 +237,7 @@ func (src *source) late(l *trace.Late) error {
 	if s == nil {
 		return nil
 	}
-	s.waits.answered(l.Ordinal, l.Took)
+	s.lastEnd = max(s.lastEnd, s.waits.answered(l.Ordinal, l.Took))
 	return src.push(s, &record{
 		kind: kindLate, ordinal: l.Ordinal, flags: flagReplied,
 		status: l.Status, state: l.State, rows: l.Rows,
@@ -286,8 +292,11 @@ func (src *source) event(e *trace.Event) error {
 	if op != trace.OpCopy || !e.HasReply || e.Took > 0 { // COPY data are not answered
 		s.waits.add(awaited{ordinal: e.Ordinal, start: e.Start, end: e.End(), known: e.HasReply && e.Status != trace.Lost})
 	}
+	if e.HasReply && op != trace.OpEnd {
+		s.lastEnd = max(s.lastEnd, e.End())
+	}
 	if op == trace.OpEnd {
-		src.sessionEnds(s, e.Start)
+		src.sessionEnds(s, max(s.lastEnd, e.Start-endSlack))
 	}
 	return nil
 }

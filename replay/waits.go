@@ -55,12 +55,13 @@ func (w *waits) add(a awaited) {
 	w.sent = append(w.sent, a)
 }
 
-// answered notes a reply that came later.
-func (w *waits) answered(ordinal uint64, took int64) {
+// answered notes a reply that came later, and returns when.
+func (w *waits) answered(ordinal uint64, took int64) (end int64) {
 	for i := w.first; i < len(w.sent); i++ {
 		if a := &w.sent[i]; a.ordinal == ordinal {
 			a.end, a.known = a.start+took, true
-			return
+			return a.end
 		}
 	}
+	return 0
 }
