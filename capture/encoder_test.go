@@ -146,3 +146,33 @@ func TestEncoderPanics(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A session whose bytes make no sense is recorded as far as they did, and its
+// ordinals have no hole without a name.
+func TestFaults(t *testing.T) {
+	for name, bad := range map[string][]byte{
+		"between events": raw('y', "what"),
+		"in an event":    append(msgs(parse("", "select 1")), raw('y', "what")...),
+		"a bad length":   {'Q', 0xff, 0xff, 0xff, 0xff},
+		"zeros":          make([]byte, 10),
+	} {
+		d := newDesk(t)
+		s := d.login()
+		s.client(msgs(query("select 1")), d.tick())
+		s.client(bad, d.tick())
+		s.client(msgs(query("select 2")), d.tick())
+		s.server(append(raw('C', "SELECT 1\x00"), raw('Z', "I")...), d.tick())
+		s.end(d.tick(), clientGone)
+		events := d.finish()
+		d.publish()
+		got := d.Recorded()
+		if len(got.Gaps) != 1 || len(events) != 3 || got.Faults != 1 {
+			t.Errorf("%s: %d events, gaps %+v", name, len(events), got.Gaps)
+			continue
+		}
+		if g := got.Gaps[0]; g.First != 2 || g.Last < 2 || events[2].Ordinal != g.Last+1 || events[2].Entry.Op != trace.OpEnd ||
+			events[1].Status != trace.Lost {
+			t.Errorf("%s: gap %+v, last events %+v", name, g, events[1:])
+		}
+	}
+}

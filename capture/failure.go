@@ -151,7 +151,7 @@ func (e *encoder) restart(now int64) {
 }
 
 // faulted ends a session whose protocol could not be understood: what it still
-// waited for is lost, and what it did from here on is one missing event.
+// waited for is lost, and what it did from here on is a gap.
 func (e *encoder) faulted(l *life, r *row) {
 	l.pending.each(func(s *sent) {
 		if e.broken == nil {
@@ -161,8 +161,8 @@ func (e *encoder) faulted(l *life, r *row) {
 	})
 	l.pending = pendings{}
 	e.tell(l)
-	e.record(trace.Gap{Session: l.id, First: r.ordinal, Last: r.ordinal, Start: r.at, Why: r.reason})
-	l.next = r.ordinal + 1
+	e.record(trace.Gap{Session: l.id, First: r.ordinal, Last: r.prepare, Start: r.at, Why: r.reason})
+	l.next = r.prepare + 1
 }
 
 func (e *encoder) ended(l *life) {

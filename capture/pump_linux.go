@@ -42,6 +42,7 @@ func newLoops(o *Options, n int) (*loops, error) {
 			p.wait()
 			return nil, err
 		}
+		l.spare = n < runtime.GOMAXPROCS(0)
 		p.all = append(p.all, l)
 		go l.run()
 	}

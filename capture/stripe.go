@@ -38,15 +38,16 @@ type batch struct {
 }
 
 // put appends a row and copies its data (with a name in front, if any).
-func (s *stripe) put(r row, name []byte, q *queue) {
+func (s *stripe) put(r *row, name []byte, q *queue) {
 	n := len(name) + len(r.data)
 	s.mu.Lock()
 	b := &s.batch
+	b.rows = append(b.rows, *r)
 	if n > 0 {
+		r = &b.rows[len(b.rows)-1]
 		r.name = uint32(len(name))
 		r.data = b.copy(name, r.data)
 	}
-	b.rows = append(b.rows, r)
 	b.weight += rowCost + int64(n)
 	if b.weight > b.credit {
 		step := max(q.step, b.weight-b.credit)

@@ -22,7 +22,8 @@ type tap struct {
 
 	settings map[string]string // reported by the server during login
 	loggedIn bool
-	now      int64 // of what the client sent last
+	now      int64  // of what the client sent last
+	next     uint64 // ordinal of the next event
 	fault    error
 	ended    bool
 
@@ -110,19 +111,20 @@ func (t *tap) recovered(now int64) {
 }
 
 // fail ends the recording of the session, whose bytes make no sense any more.
+// What was half read and what is still to come are one gap.
 func (t *tap) fail(err error, now int64) {
 	t.fault = err
 	t.tellGap()
-	t.put(row{kind: rowFault, at: now, ordinal: t.conv.LastOrdinal() + 1, reason: "unreadable: " + err.Error()}, nil)
+	last := max(t.next, t.conv.LastOrdinal())
+	t.put(row{kind: rowFault, at: now, ordinal: t.next, prepare: last, reason: "unreadable: " + err.Error()}, nil)
+	t.next = last + 1
 	t.recorder.faults.Add(1)
 }
 
-// endAfterFault records the end of a session whose middle could not be read.
-// One ordinal stands for all that was not.
+// endAfterFault records the end of a session that could not be read to its end.
 func (t *tap) endAfterFault(now int64, reason string) {
-	ordinal := t.conv.LastOrdinal() + 2
-	t.put(row{kind: rowRequest, op: pg.OpEnd, ordinal: ordinal, at: now, flags: flagRequestEnd, prepare: pg.NoPrepare}, nil)
-	t.put(row{kind: rowReply, ordinal: ordinal, at: now, done: now, reason: reason, prepare: pg.NoPrepare}, nil)
+	t.put(row{kind: rowRequest, op: pg.OpEnd, ordinal: t.next, at: now, flags: flagRequestEnd, prepare: pg.NoPrepare}, nil)
+	t.put(row{kind: rowReply, ordinal: t.next, at: now, done: now, reason: reason, prepare: pg.NoPrepare}, nil)
 }
 
 func (t *tap) lookForKey() {
@@ -135,7 +137,7 @@ func (t *tap) lookForKey() {
 
 func (t *tap) put(r row, name []byte) {
 	r.life = t.life
-	t.stripe.put(r, name, &t.recorder.queue)
+	t.stripe.put(&r, name, &t.recorder.queue)
 }
 
 // tellGap names what was dropped until now.
@@ -157,6 +159,7 @@ func (t *tap) Started(s pg.Startup) {
 }
 
 func (t *tap) Request(r *pg.Request) {
+	t.next = r.Ordinal + 1
 	if r.Op == pg.OpConnect || r.Op == pg.OpEnd {
 		// They weigh little and say much: they are recorded whatever is not.
 		t.tellGap()
