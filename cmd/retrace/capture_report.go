@@ -62,7 +62,7 @@ func (r *recording) sumUp(o captureReport) {
 		into = "stdout"
 	}
 	_, _ = fmt.Fprintf(r.env.Err, "capture: %d sessions, %d statements in %d requests over %.1f s; %s in %s\n",
-		o.Sessions, o.Statements, o.Requests, o.ElapsedS, megabytes(o.Bytes), escape(into))
+		o.Sessions, o.Statements, o.Requests, o.ElapsedS, size(o.Bytes), escape(into))
 	if o.Failed > 0 {
 		_, _ = fmt.Fprintf(r.env.Err, "capture: the target was not there for %d sessions\n", o.Failed)
 	}
@@ -114,7 +114,13 @@ func reasons(gaps []trace.Gap) string {
 	return strings.Join(all, ", ")
 }
 
-func megabytes(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+// size is a number of bytes for people.
+func size(n uint64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
 
 // rate turns a counter into a speed between two looks at it.
 type rate struct {
@@ -137,7 +143,7 @@ func (r *rate) of(count uint64, now time.Time) float64 {
 func (r *recording) step() step {
 	got := r.recorder.Recorded()
 	words := fmt.Sprintf("%d sessions, %.0f statements/s, %s, %d gaps",
-		r.proxy.Counts().Live, r.rate.of(got.Statements, time.Now()), megabytes(got.Bytes), got.Totals.Gaps)
+		r.proxy.Counts().Live, r.rate.of(got.Statements, time.Now()), size(got.Bytes), got.Totals.Gaps)
 	if got.Broken {
 		words += fmt.Sprintf(", NOT RECORDING: %v", got.Trouble)
 	}
