@@ -12,6 +12,7 @@ type event struct {
 	session  uint64
 	op       trace.Op
 	sql      string
+	shape    string
 	values   string // contents of all holes, end to end
 	answered bool
 	status   trace.Status
@@ -33,7 +34,7 @@ func events(t *testing.T, path string) []event {
 	var all []event
 	err = r.Each(func(e *trace.Event) error {
 		all = append(all, event{
-			session: e.Session, op: e.Entry.Op, sql: strings.Clone(e.Entry.SQL()), values: string(e.Values),
+			session: e.Session, op: e.Entry.Op, sql: strings.Clone(e.Entry.SQL()), shape: string(e.Entry.Shape), values: string(e.Values),
 			answered: e.HasReply, status: e.Status, rows: e.Rows, start: e.Start, end: e.End(), due: e.Due, took: e.Took,
 		})
 		return nil
