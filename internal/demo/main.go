@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/retrace-db/retrace/internal/dbtest"
 	"github.com/retrace-db/retrace/internal/program"
@@ -109,6 +110,12 @@ func (d *demo) record(ctx context.Context) error {
 		return err
 	}
 	defer c.Kill()
+	for range 100 { // let it greet before pgbench has the word
+		if strings.Contains(c.Said(), "Ctrl-C") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	args := []string{"-M", "prepared", "-c", "4", "-R", fmt.Sprint(d.rate), "-T", fmt.Sprint(d.seconds)}
 	command("pgbench " + strings.Join(args, " ") + " -h 127.0.0.1 -p " + c.Addr[len("127.0.0.1:"):] + " -U postgres postgres")
 	b, err := dbtest.RunPgbench(ctx, c.Addr, args...)
