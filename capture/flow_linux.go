@@ -163,6 +163,9 @@ func (l *loop) move(f *flow, i int) bool {
 	if written < n {
 		other.hold(b[written:])
 	}
+	if f.deadline != 0 { // it is still at it
+		f.deadline = l.now + int64(l.options.LingerTimeout)
+	}
 	return true
 }
 

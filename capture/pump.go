@@ -126,6 +126,7 @@ func (r *relay) up() {
 				r.lastWords(s.server)
 				return
 			}
+			r.stillSpeaking(s.client)
 		}
 		if err != nil && !r.patient(err) {
 			r.over(err, clientGone, s.server)
@@ -165,6 +166,7 @@ func (r *relay) down() {
 				r.lastWords(s.client)
 				return
 			}
+			r.stillSpeaking(s.server)
 		}
 		if err != nil {
 			r.over(err, serverGone, s.client)
@@ -185,6 +187,13 @@ func (r *relay) over(err error, reason string, to net.Conn) {
 		return
 	}
 	r.close()
+}
+
+// stillSpeaking gives a side that was given a moment another one.
+func (r *relay) stillSpeaking(c net.Conn) {
+	if r.linger.Load() {
+		r.lastWords(c)
+	}
 }
 
 // lastWords gives a side that takes nothing more a moment to finish speaking.
