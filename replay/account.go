@@ -34,6 +34,7 @@ type stripe struct {
 // measures are what the summary says besides the tallies.
 type measures struct {
 	done            uint64 // statements with an outcome, for the progress
+	recentLag       int64  // the longest since somebody looked
 	errors          map[string]uint64
 	reasons         map[string]uint64
 	eventErrors     map[string]uint64
@@ -81,6 +82,7 @@ func (m *measures) settle(f *flight, scheduled bool) {
 	if scheduled && f.leads {
 		lag := max(f.sent-f.due, 0)
 		late := max(f.sent-max(f.due, f.free), 0)
+		m.recentLag = max(m.recentLag, lag)
 		m.lag.record(lag)
 		m.late.record(late)
 		m.busy.record(lag - late)

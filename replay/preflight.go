@@ -96,14 +96,24 @@ func (o *Options) compareVersions(h *trace.Header, version string) {
 
 // major is the first number of a version, the first two of those before 10.
 func major(version string) string {
-	first, rest, _ := strings.Cut(version, ".")
-	first = strings.TrimFunc(first, func(r rune) bool { return r < '0' || r > '9' })
+	version = strings.TrimLeftFunc(version, notDigit)
+	first, rest := number(version)
 	if n, err := strconv.Atoi(first); err == nil && n < 10 {
-		second, _, _ := strings.Cut(rest, ".")
+		second, _ := number(strings.TrimPrefix(rest, "."))
 		return first + "." + second
 	}
 	return first
 }
+
+// number cuts the digits off that a version begins with.
+func number(version string) (digits, rest string) {
+	if i := strings.IndexFunc(version, notDigit); i >= 0 {
+		return version[:i], version[i:]
+	}
+	return version, ""
+}
+
+func notDigit(r rune) bool { return r < '0' || r > '9' }
 
 // checkDatabases looks for the recorded databases, as far as they are known
 // already, unless the URL names the one that all sessions use.

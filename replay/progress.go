@@ -14,7 +14,7 @@ type Snapshot struct {
 	Errors     uint64
 	Diverged   uint64
 	Offset     time.Duration // how far in the trace: pace original only
-	LagP99     time.Duration // so far
+	Lag        time.Duration // the longest since the last look
 }
 
 // Now takes the counters.
@@ -32,7 +32,8 @@ func (g *Progress) Now() Snapshot {
 		for _, n := range st.errors {
 			s.Errors += n
 		}
-		s.LagP99 = max(s.LagP99, time.Duration(st.lag.quantile(99)))
+		s.Lag = max(s.Lag, time.Duration(st.recentLag))
+		st.recentLag = 0
 		st.mu.Unlock()
 	}
 	if p.pace == PaceOriginal && p.begun.Load() {

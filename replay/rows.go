@@ -35,10 +35,10 @@ const (
 
 // maxRows is how many rows a stripe holds before its sessions wait for the
 // writer: unlike a recorder, a replay may be held up.
-const maxRows = 32768
+const maxRows = 8192
 
 // rowsWanted is how many rows are worth waking the writer for.
-const rowsWanted = 4096
+const rowsWanted = 2048
 
 // runWriter turns rows into a trace on a goroutine of its own.
 type runWriter struct {

@@ -194,8 +194,8 @@ func (w *replayWatch) step() step {
 	if now.Diverged > 0 {
 		s.Words += fmt.Sprintf(", %d diverged", now.Diverged)
 	}
-	if now.LagP99 > time.Millisecond {
-		s.Words += fmt.Sprintf(", p99 lag %s", now.LagP99.Round(time.Millisecond))
+	if now.Lag > 10*time.Millisecond {
+		s.Words += fmt.Sprintf(", lagging up to %s", now.Lag.Round(time.Millisecond))
 	}
 	if now.Phase != "running" {
 		s.Words += ", " + now.Phase + ": nothing more is sent"
