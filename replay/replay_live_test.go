@@ -3,9 +3,18 @@ package replay
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -433,4 +442,68 @@ func TestLiveSessionSettings(t *testing.T) {
 	if got, want := count(t, s, "b", "select * from seen"), count(t, s, "a", "select * from seen"); got != want || !strings.Contains(got, "shop|German") {
 		t.Errorf("replayed %q, recorded %q", got, want)
 	}
+}
+
+// Over TLS a session has a goroutine, over a Unix socket a loop can take it.
+func TestLiveTransports(t *testing.T) {
+	sockets := t.TempDir()
+	for dir := sockets; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		_ = os.Chmod(dir, 0o777)
+	}
+	cert, key := certificate(t)
+	s := dbtest.Postgres15(t, "unix_socket_directories="+sockets, "ssl=on", "ssl_cert_file="+cert, "ssl_key_file="+key)
+	s.Pgbench(t, "-i", "-q", "-s", "1")
+	r := tap(t, s.Addr)
+	if _, err := dbtest.RunPgbench(t.Context(), r.addr(), "-n", "-c", "4", "-t", "50"); err != nil {
+		t.Fatal(err)
+	}
+	recorded := r.trace()
+	for name, url := range map[string]string{
+		"tls":    "postgres://postgres@" + s.Addr + "/postgres?sslmode=require",
+		"prefer": "postgres://postgres@" + s.Addr + "/postgres",
+		"plain":  "postgres://postgres@" + s.Addr + "/postgres?sslmode=disable",
+		"socket": fmt.Sprintf("postgres:///postgres?user=postgres&host=%s&port=%d", sockets, s.Port),
+	} {
+		t.Run(name, func(t *testing.T) {
+			sum := live(t, recorded, url)
+			if sum.Events.OK != sum.Events.Captured || sum.Diverged != 0 {
+				t.Errorf("%+v %v %v", sum.Events, sum.EventErrors, sum.EventReasons)
+			}
+		})
+	}
+}
+
+// certificate makes a key pair that the server's user may read.
+func certificate(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for d := dir; d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		_ = os.Chmod(d, 0o755)
+	}
+	cert, key = dir+"/server.crt", dir+"/server.key"
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: signed}, key: {Type: "EC PRIVATE KEY", Bytes: der}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if u, err := user.Lookup("postgres"); err == nil && os.Getuid() == 0 {
+			uid, _ := strconv.Atoi(u.Uid)
+			if err := os.Chown(path, uid, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return cert, key
 }
