@@ -15,13 +15,16 @@ func (s *Server) Stop() error { return s.end(syscall.SIGINT, 20*time.Second) }
 // Kill ends the server as a power cut would.
 func (s *Server) Kill() error {
 	s.mu.Lock()
-	cmd := s.cmd
+	cmd, exited := s.cmd, s.exited
 	s.mu.Unlock()
 	if cmd == nil {
 		return nil
 	}
-	all := descendants(cmd.Process.Pid)
-	signalAll(all, syscall.SIGKILL)
+	select {
+	case <-exited: // its number may be somebody else's by now
+	default:
+		signalAll(descendants(cmd.Process.Pid), syscall.SIGKILL)
+	}
 	return s.end(syscall.SIGKILL, 10*time.Second)
 }
 
