@@ -41,7 +41,7 @@ demo: ## record a real pgbench run, replay it on a second server, compare
 
 test: setup ## vet, every test, the live ones included
 	$(GO) vet ./...
-	$(GO) test -race -timeout 15m $(UNITS)
+	$(GO) test -race -timeout 25m $(UNITS)
 	$(GO) test -count=1 -timeout 20m $(E2E)
 
 test-short: ## what needs no server and no minutes

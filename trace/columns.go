@@ -14,10 +14,12 @@ type columns struct {
 }
 
 func (c *columns) reset() {
-	*c = columns{sessions: c.sessions[:0], events: c.events[:0], ordinals: c.ordinals[:0],
+	*c = columns{
+		sessions: c.sessions[:0], events: c.events[:0], ordinals: c.ordinals[:0],
 		gap: c.gap[:0], took: c.took[:0], shape: c.shape[:0], size: c.size[:0], value: c.value[:0],
 		rows: c.rows[:0], bytes: c.bytes[:0], status: c.status[:0], state: c.state[:0], tail: c.tail[:0],
-		due: c.due[:0], flags: c.flags[:0], results: c.results[:0], reason: c.reason[:0], diverged: c.diverged[:0]}
+		due: c.due[:0], flags: c.flags[:0], results: c.results[:0], reason: c.reason[:0], diverged: c.diverged[:0],
+	}
 }
 
 // run begins a run of consecutive ordinals of one session.
@@ -127,8 +129,10 @@ func (c *columns) encodeEvents(b *body, o *WriterOptions) {
 
 // columnNames are the names of event columns, for the header.
 func columnNames(o WriterOptions) []string {
-	names := []string{"session", "events", "ordinal", "gap", "took", "shape", "rows", "bytes", "status",
-		"state", "tail", "results", "reason", "flags"}
+	names := []string{
+		"session", "events", "ordinal", "gap", "took", "shape", "rows", "bytes", "status",
+		"state", "tail", "results", "reason", "flags",
+	}
 	if o.Due {
 		names = append(names, "due")
 	}

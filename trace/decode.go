@@ -151,8 +151,10 @@ func (d *decoder) openEvents(h *blockHeader) error {
 
 // done checks that every column held what the runs said, no more and no less.
 func (c *eventColumns) done() error {
-	for _, k := range [...]*cursor{&c.session, &c.events, &c.ordinal, &c.gap, &c.took, &c.shape, &c.size, &c.rows,
-		&c.bytes, &c.status, &c.state, &c.tail, &c.due, &c.flags, &c.results, &c.reason, &c.diverged} {
+	for _, k := range [...]*cursor{
+		&c.session, &c.events, &c.ordinal, &c.gap, &c.took, &c.shape, &c.size, &c.rows,
+		&c.bytes, &c.status, &c.state, &c.tail, &c.due, &c.flags, &c.results, &c.reason, &c.diverged,
+	} {
 		if !k.done() {
 			return errors.New("columns do not agree on their length")
 		}

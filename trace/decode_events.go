@@ -22,8 +22,10 @@ func (d *decoder) events(h *blockHeader, seg *readSegment, b *Batch) error {
 	b.Events = slices.Grow(b.Events[:0], n)[:n]
 	b.sizes = b.sizes[:0]
 	c := &d.cols
-	row := rowDecoder{c: c, words: &seg.words, tick: seg.header.TickNS, base: h.first / seg.header.TickNS,
-		span: uint64(h.last-h.first) / uint64(seg.header.TickNS), sizes: b.sizes}
+	row := rowDecoder{
+		c: c, words: &seg.words, tick: seg.header.TickNS, base: h.first / seg.header.TickNS,
+		span: uint64(h.last-h.first) / uint64(seg.header.TickNS), sizes: b.sizes,
+	}
 	row.maxTook = uint64(math.MaxInt64/4) / uint64(row.tick)
 	for i := 0; i < n; {
 		ordinal, k, err := c.run(&row.session, n-i, h.lanes)

@@ -159,8 +159,10 @@ func (f *freshEntries) size() int {
 }
 
 func (f *freshEntries) reset() {
-	*f = freshEntries{op: f.op[:0], prepare: f.prepare[:0], typeCount: f.typeCount[:0], types: f.types[:0],
-		shapeSize: f.shapeSize[:0], shapeBytes: f.shapeBytes[:0], textSize: f.textSize[:0], textByt: f.textByt[:0]}
+	*f = freshEntries{
+		op: f.op[:0], prepare: f.prepare[:0], typeCount: f.typeCount[:0], types: f.types[:0],
+		shapeSize: f.shapeSize[:0], shapeBytes: f.shapeBytes[:0], textSize: f.textSize[:0], textByt: f.textByt[:0],
+	}
 }
 
 func (f *freshEntries) encode(b *body) {

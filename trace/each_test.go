@@ -19,8 +19,10 @@ func copyStream(t *testing.T, n, size int, answer bool) []byte {
 	must(t, err)
 	must(t, w.Event(&Event{Session: 1, Shape: statement}))
 	for i := range n {
-		must(t, w.Event(&Event{Session: 1, Ordinal: uint64(i + 1), Start: int64(i) * 1000, Shape: data, HasReply: true,
-			Sizes: []uint64{SizeOf(size)}, Values: bytes.Repeat([]byte{byte(i)}, size)}))
+		must(t, w.Event(&Event{
+			Session: 1, Ordinal: uint64(i + 1), Start: int64(i) * 1000, Shape: data, HasReply: true,
+			Sizes: []uint64{SizeOf(size)}, Values: bytes.Repeat([]byte{byte(i)}, size),
+		}))
 	}
 	must(t, w.Flush())
 	if answer {

@@ -79,8 +79,11 @@ func forgedCases(t testing.TB) (cases []forgedCase, good []byte) {
 	good = entry(forgedColumn{colOp, codecRaw, 1, []byte{'q'}}, repeated(colPrepare, 0, 1), repeated(colTypeCount, 0, 1),
 		repeated(colShapeSize, 1, 1), forgedColumn{colShapeBytes, codecRaw, 1, []byte{tokenRaw}}, repeated(colTextSize, 0, 1), forgedColumn{colTextBytes, codecRaw, 0, nil})
 	run := func(n uint32) []forgedColumn {
-		return []forgedColumn{repeated(colSession, 1, 1), {colEvents, codecRepeat, uint32(len(binary.AppendUvarint(nil, uint64(n)))), binary.AppendUvarint(nil, uint64(n))},
-			repeated(colOrdinal, 0, 1), repeated(colGap, 0, n), repeated(colShape, 0, n)}
+		return []forgedColumn{
+			repeated(colSession, 1, 1),
+			{colEvents, codecRepeat, uint32(len(binary.AppendUvarint(nil, uint64(n)))), binary.AppendUvarint(nil, uint64(n))},
+			repeated(colOrdinal, 0, 1), repeated(colGap, 0, n), repeated(colShape, 0, n),
+		}
 	}
 	with := func(n uint32, c ...forgedColumn) []byte { return forged(kindEvents, n, append(run(n), c...)...) }
 	const room = 4 << 20

@@ -67,8 +67,10 @@ type Run struct {
 func (h *Header) IsRun() bool { return h.Run != nil }
 
 // known are the keys of Header itself.
-var known = []string{"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
-	"made_by", "tool", "started", "timing", "source", "run", "columns"}
+var known = []string{
+	"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
+	"made_by", "tool", "started", "timing", "source", "run", "columns",
+}
 
 type plainHeader Header
 

@@ -10,11 +10,13 @@ import (
 // The start block is JSON that one can read with head, and what this program
 // does not know in it survives a copy.
 func TestHeaderJSON(t *testing.T) {
-	h := Header{Trace: traceID, Engine: "postgres", EngineVersion: "15.20", MadeBy: ByReplay, Tool: "retrace test",
+	h := Header{
+		Trace: traceID, Engine: "postgres", EngineVersion: "15.20", MadeBy: ByReplay, Tool: "retrace test",
 		Started: "2026-01-02T03:04:05.000000006Z", Timing: TimingClosedLoop,
 		Source: &Source{Target: "postgres://h/db", Addresses: []string{"127.0.0.1:5432"}, Listen: []string{"127.0.0.1:6000"}, Settings: map[string]string{"TimeZone": "UTC"}},
 		Run:    &Run{Source: "f00", Label: "b", Pace: "original", Speed: 2, DurationS: 1.5},
-		Extra:  map[string]json.RawMessage{"keys": json.RawMessage(`["age1"]`)}}
+		Extra:  map[string]json.RawMessage{"keys": json.RawMessage(`["age1"]`)},
+	}
 	b := plain(t, h, WriterOptions{NoValues: true, Due: true}, 1)
 	start, err := parseHeader(b)
 	must(t, err)

@@ -34,8 +34,10 @@ func writePlain(t testing.TB, out io.Writer, h Header, o WriterOptions, rounds i
 		for session := range uint64(2) {
 			id, err := w.Intern(OpQuery, 0, modelShapes[0], func() (string, []uint32) { return "select 0", nil })
 			must(t, err)
-			e := Event{Session: session + 1, Ordinal: i, Start: int64(i) * 1e6, Shape: id, RequestEnd: true,
-				Sizes: []uint64{SizeOf(3)}, Values: []byte("abc")}
+			e := Event{
+				Session: session + 1, Ordinal: i, Start: int64(i) * 1e6, Shape: id, RequestEnd: true,
+				Sizes: []uint64{SizeOf(3)}, Values: []byte("abc"),
+			}
 			if o.NoValues {
 				e.Sizes, e.Values = nil, nil
 			}

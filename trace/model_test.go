@@ -111,8 +111,10 @@ func (d *modelDriver) step() {
 	case k == 19:
 		d.gap()
 	default:
-		s := State{Session: d.session(), Ordinal: 7, Start: d.now, Settings: map[string]string{"a": "b"},
-			Statements: []Prepared{{Name: []byte{0xff}, Message: []byte("P\x00")}}}
+		s := State{
+			Session: d.session(), Ordinal: 7, Start: d.now, Settings: map[string]string{"a": "b"},
+			Statements: []Prepared{{Name: []byte{0xff}, Message: []byte("P\x00")}},
+		}
 		d.m.states = append(d.m.states, s)
 		d.check(d.w.State(&s))
 	}
@@ -153,8 +155,10 @@ func (d *modelDriver) event(whole bool) {
 	ordinal += rapid.SampledFrom([]uint64{0, 0, 0, 0, 3}).Draw(d.t, "jump")
 	me := &modelEvent{entry: rapid.SampledFrom(d.entries).Draw(d.t, "entry"), sent: d.m.steps}
 	e := &me.e
-	*e = Event{Session: id, Ordinal: ordinal, Start: d.now, RequestEnd: rapid.Bool().Draw(d.t, "end"),
-		HasDue: rapid.Bool().Draw(d.t, "has due"), Diverged: Diverged(rapid.IntRange(0, 3).Draw(d.t, "diverged"))}
+	*e = Event{
+		Session: id, Ordinal: ordinal, Start: d.now, RequestEnd: rapid.Bool().Draw(d.t, "end"),
+		HasDue: rapid.Bool().Draw(d.t, "has due"), Diverged: Diverged(rapid.IntRange(0, 3).Draw(d.t, "diverged")),
+	}
 	if e.HasDue {
 		e.Due = d.now - rapid.Int64Range(-5000, 5000).Draw(d.t, "due")
 	}
@@ -183,9 +187,11 @@ func (d *modelDriver) event(whole bool) {
 }
 
 func (d *modelDriver) outcome(took int64) Reply {
-	r := Reply{Took: took, Rows: rapid.Uint64().Draw(d.t, "rows"), Results: rapid.Uint32().Draw(d.t, "results"),
+	r := Reply{
+		Took: took, Rows: rapid.Uint64().Draw(d.t, "rows"), Results: rapid.Uint32().Draw(d.t, "results"),
 		Bytes: rapid.Uint64Range(0, 1000).Draw(d.t, "bytes"), Status: Status(rapid.IntRange(0, 5).Draw(d.t, "status")),
-		State: rapid.SampledFrom([]byte{0, 'I', 'T', 'E'}).Draw(d.t, "state")}
+		State: rapid.SampledFrom([]byte{0, 'I', 'T', 'E'}).Draw(d.t, "state"),
+	}
 	r.Tail = rapid.Int64Range(0, took).Draw(d.t, "tail")
 	if r.Status == Error {
 		r.Reason = rapid.SampledFrom([]string{"23505", "40001"}).Draw(d.t, "reason")

@@ -59,8 +59,10 @@ func (w *Writer) emitRecords(kind byte, l *recordLines) {
 	}
 	w.body.reset()
 	w.body.bytes(colJSON, l.lines)
-	w.emit(blockHeader{kind: kind, count: uint32(l.count), first: l.first, last: l.last, lanes: l.lanes,
-		needs: uint32(len(w.dict.entries))})
+	w.emit(blockHeader{
+		kind: kind, count: uint32(l.count), first: l.first, last: l.last, lanes: l.lanes,
+		needs: uint32(len(w.dict.entries)),
+	})
 }
 
 func (w *Writer) emitLate() {
@@ -84,8 +86,10 @@ func (w *Writer) emitEvents() {
 }
 
 func (w *Writer) emitColumns(kind byte, c *columns) {
-	w.emit(blockHeader{kind: kind, count: uint32(c.count), first: c.first * w.tick, last: c.last * w.tick,
-		lanes: c.lanes, needs: uint32(len(w.dict.entries))})
+	w.emit(blockHeader{
+		kind: kind, count: uint32(c.count), first: c.first * w.tick, last: c.last * w.tick,
+		lanes: c.lanes, needs: uint32(len(w.dict.entries)),
+	})
 }
 
 // emit appends a block whose body is assembled to the bytes of the next write.

@@ -122,8 +122,10 @@ func (w *Writer) closeSegment() error {
 		return err
 	}
 	t := w.seg.totals
-	h := blockHeader{kind: kindIndex, count: uint32(w.seg.index.count), first: t.First, last: t.Last,
-		lanes: w.seg.index.lanes, needs: uint32(len(w.dict.entries))}
+	h := blockHeader{
+		kind: kindIndex, count: uint32(w.seg.index.count), first: t.First, last: t.Last,
+		lanes: w.seg.index.lanes, needs: uint32(len(w.dict.entries)),
+	}
 	w.emit(h)
 	w.sealTrailer()
 	if err := w.write(); err != nil {

@@ -18,8 +18,10 @@ func TestSmoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 10 {
-		e := Event{Session: 7, Ordinal: uint64(i), Start: int64(i) * 1000000, Shape: id, Sizes: []uint64{SizeOf(1)}, Values: []byte{'0' + byte(i)},
-			HasReply: i%3 != 0, Reply: Reply{Took: 5000, Rows: 1, State: 'I'}, RequestEnd: true}
+		e := Event{
+			Session: 7, Ordinal: uint64(i), Start: int64(i) * 1000000, Shape: id, Sizes: []uint64{SizeOf(1)}, Values: []byte{'0' + byte(i)},
+			HasReply: i%3 != 0, Reply: Reply{Took: 5000, Rows: 1, State: 'I'}, RequestEnd: true,
+		}
 		if err := w.Event(&e); err != nil {
 			t.Fatal(err)
 		}

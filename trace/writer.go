@@ -90,8 +90,10 @@ func NewWriter(w io.Writer, h Header, o WriterOptions) (*Writer, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	t := &Writer{out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxBlock), maxBlocks: maxIndex,
-		sessions: map[uint64]*session{}, body: body{z: z}}
+	t := &Writer{
+		out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxBlock), maxBlocks: maxIndex,
+		sessions: map[uint64]*session{}, body: body{z: z},
+	}
 	if err := t.openSegment(); err != nil {
 		return nil, err
 	}
