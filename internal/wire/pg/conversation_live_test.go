@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgproto3/v2"
 
@@ -104,6 +106,22 @@ func TestLiveCancel(t *testing.T) {
 	if len(cancel) != 0 {
 		t.Errorf("the cancel was answered %q", cancel)
 	}
+	// A cancel that overtook the query was for nothing: it is asked for again.
+	answered := make(chan struct{})
+	defer close(answered)
+	go func() {
+		for {
+			select {
+			case <-answered:
+				return
+			case <-time.After(time.Second):
+			}
+			if c, err := net.Dial("tcp", s.Addr); err == nil {
+				_, _ = c.Write(packet)
+				_ = c.Close()
+			}
+		}
+	}()
 	k.receive(k.idle)
 	k.check(`
 		started postgres/postgres
