@@ -3,9 +3,9 @@ package pg
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
-	"net"
 	"testing"
 	"time"
 
