@@ -141,7 +141,7 @@ func (p *player) single(session uint64, f *flight) {
 	}
 	st := p.account.of(session)
 	st.mu.Lock()
-	f.write(p.run.add(st), session, rowEvent)
-	*p.run.add(st) = row{kind: rowEnd, session: session}
+	p.run.add(st, f.row(session, rowEvent))
+	p.run.add(st, row{kind: rowEnd, session: session})
 	st.mu.Unlock()
 }

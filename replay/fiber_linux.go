@@ -98,7 +98,7 @@ func (f *fiber) receive(b []byte) (n int, err error, ok bool) {
 	if !f.readable {
 		return 0, nil, false
 	}
-	n, errno := socketCall(unix.SYS_RECVFROM, f.fd, b, 0)
+	n, errno := rawCall(unix.SYS_READ, f.fd, b)
 	switch {
 	case errno == unix.EAGAIN:
 		f.readable = false
@@ -130,7 +130,7 @@ func (f *fiber) Write(b []byte) (int, error) {
 
 // send writes what there is room for.
 func (f *fiber) send(b []byte) (int, error) {
-	n, errno := socketCall(unix.SYS_SENDTO, f.fd, b, unix.MSG_NOSIGNAL)
+	n, errno := rawCall(unix.SYS_WRITE, f.fd, b)
 	switch {
 	case errno == unix.EAGAIN:
 		f.writable = false
@@ -183,11 +183,12 @@ func (f *fiber) Close() error {
 	return os.NewSyscallError("close", err)
 }
 
-// socketCall does not tell the scheduler: the socket is non-blocking, so that the
-// call lasts no longer than the copying.
-func socketCall(call uintptr, fd int, b []byte, flags uintptr) (int, syscall.Errno) {
+// rawCall does not tell the scheduler: the socket is non-blocking, so that the
+// call lasts no longer than the copying. The runtime ignores SIGPIPE of all but
+// the standard streams.
+func rawCall(call uintptr, fd int, b []byte) (int, syscall.Errno) {
 	for {
-		n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
+		n, _, errno := unix.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
 		switch errno {
 		case 0:
 			return int(n), 0

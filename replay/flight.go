@@ -109,13 +109,15 @@ func (f *flight) compare() {
 	}
 }
 
-// write makes r the row of the flight in the run.
-func (f *flight) write(r *row, session uint64, kind rowKind) {
-	r.kind, r.last, r.session, r.ordinal = kind, f.last, session, f.ordinal
-	r.start, r.due, r.entry, r.diverged = f.sent, f.due, f.entry, f.diverged
-	r.reply = trace.Reply{
-		Took: f.took, Tail: f.tail, Rows: f.rows, Results: f.results, Bytes: f.bytes,
-		Status: f.status, Reason: f.reason, State: f.after,
+// row is the flight as the run has it.
+func (f *flight) row(session uint64, kind rowKind) row {
+	return row{
+		kind: kind, last: f.last, op: f.op, session: session, ordinal: f.ordinal,
+		start: f.sent, due: f.due, entry: f.entry, diverged: f.diverged,
+		reply: trace.Reply{
+			Took: f.took, Tail: f.tail, Rows: f.rows, Results: f.results, Bytes: f.bytes,
+			Status: f.status, Reason: f.reason, State: f.after,
+		},
 	}
 }
 

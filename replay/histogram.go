@@ -10,10 +10,6 @@ import (
 // as this, and its exact value is kept as the maximum.
 const longest = int64(24 * time.Hour)
 
-// digits is how exact a histogram is: a value is known to 1 %. With one digit
-// more it would not stay in the processor's cache.
-const digits = 2
-
 // histogram is a distribution of times in ns. It is not for concurrent use.
 type histogram struct {
 	h   *hdrhistogram.Histogram
@@ -21,7 +17,7 @@ type histogram struct {
 }
 
 func newHistogram() *histogram {
-	return &histogram{h: hdrhistogram.New(1, longest, digits)}
+	return &histogram{h: hdrhistogram.New(1, longest, 3)}
 }
 
 func (h *histogram) record(ns int64) {

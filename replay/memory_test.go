@@ -97,7 +97,7 @@ func TestMemoryPerSession(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		measured := make(chan struct{})
-		o := Options{Target: to, Pace: PaceOriginal, Duration: 5 * time.Minute}
+		o := Options{Target: to, Pace: PaceOriginal, Duration: 20 * time.Second}
 		how(&o)
 		o.Started = func(p *Progress) {
 			go func() {

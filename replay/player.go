@@ -140,7 +140,7 @@ func (p *player) announce(s *session) {
 func (p *player) add(r row) {
 	st := p.account.of(r.session)
 	st.mu.Lock()
-	*p.run.add(st) = r
+	p.run.add(st, r)
 	st.mu.Unlock()
 }
 

@@ -38,17 +38,17 @@ type queue struct {
 	pos  int
 }
 
-// push appends a record. limit is how much may stay in memory.
-func (q *queue) push(r *record, limit int, scratch *[chunkSize]byte) error {
+// push appends an encoded record. limit is how much may stay in memory.
+func (q *queue) push(b []byte, limit int, scratch *[chunkSize]byte) error {
 	q.mu.Lock()
 	q.limit = limit
-	q.tail = r.encode(q.tail)
+	q.tail = append(q.tail, b...)
 	if len(q.tail) > limit {
 		q.failed = q.toDisk(scratch)
 	}
 	err, wake := q.failed, q.unwait()
 	q.mu.Unlock()
-	q.source.queued.Add(int64(r.size()))
+	q.source.queued.Add(int64(len(b)))
 	if wake {
 		q.wake()
 	}

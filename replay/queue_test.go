@@ -68,7 +68,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 				continue
 			}
 			r := record{kind: kindEvent, ordinal: pushed[i], bytes: make([]byte, size(pushed[i]))}
-			if err := queues[i].push(&r, sessionMemory, &scratch); err != nil {
+			if err := queues[i].push(r.encode(nil), sessionMemory, &scratch); err != nil {
 				t.Fatal(err)
 			}
 			pushed[i]++

@@ -13,6 +13,7 @@ import (
 type row struct {
 	kind rowKind
 	last bool // of its request
+	op   trace.Op
 
 	session, ordinal uint64
 	start, due       int64
@@ -83,16 +84,15 @@ func (r *runWriter) states() []trace.State {
 	return all
 }
 
-// add makes room for a row in a stripe whose lock is held; it lets go of it while
-// there is none.
-func (r *runWriter) add(s *stripe) *row {
+// add takes a row of a stripe whose lock is held; it lets go of it while there
+// is no space.
+func (r *runWriter) add(s *stripe, row row) {
 	for len(s.rows) >= maxRows && !r.waitForSpace(s) {
 	}
+	s.rows = append(s.rows, row)
 	if len(s.rows) == rowsWanted {
 		r.notify()
 	}
-	s.rows = append(s.rows, row{})
-	return &s.rows[len(s.rows)-1]
 }
 
 // waitForSpace waits, and tells whether there is no point in waiting again.

@@ -285,7 +285,7 @@ func (s *session) count(f *flight, kind rowKind) {
 	st.mu.Lock()
 	st.settle(f, s.p.pace == PaceOriginal)
 	if s.p.run != nil {
-		f.write(s.p.run.add(st), s.id, kind)
+		s.p.run.add(st, f.row(s.id, kind))
 	}
 	st.mu.Unlock()
 }
@@ -304,7 +304,7 @@ func (s *session) detach() {
 	}
 	st := s.p.account.of(s.id)
 	st.mu.Lock()
-	f.write(s.p.run.add(st), s.id, rowOpen)
+	s.p.run.add(st, f.row(s.id, rowOpen))
 	st.mu.Unlock()
 }
 

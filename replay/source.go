@@ -70,8 +70,8 @@ type source struct {
 	wake   chan struct{}
 
 	scratch [chunkSize]byte
+	encoded []byte
 	joined  []byte
-	next    record // the one being made
 }
 
 func newSource(p *player, in *trace.Reader) *source {
@@ -303,8 +303,7 @@ func (src *source) event(e *trace.Event) error {
 
 // record is what the player needs of an event.
 func (src *source) record(e *trace.Event, settled uint64) *record {
-	r := &src.next
-	*r = record{kind: kindEvent, op: e.Entry.Op, ordinal: e.Ordinal, start: e.Start, settled: settled, shape: src.ref(e.Entry)}
+	r := &record{kind: kindEvent, op: e.Entry.Op, ordinal: e.Ordinal, start: e.Start, settled: settled, shape: src.ref(e.Entry)}
 	if e.RequestEnd {
 		r.flags |= flagRequestEnd
 	}
@@ -389,7 +388,8 @@ func (src *source) ref(e *trace.Entry) entryRef {
 
 // push queues a record.
 func (src *source) push(s *session, r *record) error {
-	return s.queue.push(r, src.limit(), &src.scratch)
+	src.encoded = r.encode(src.encoded[:0])
+	return s.queue.push(src.encoded, src.limit(), &src.scratch)
 }
 
 // session is the session of an event, which begins with it if it is new.
