@@ -15,8 +15,14 @@ func TestSchedule(t *testing.T) {
 		speed      float64
 		start, due int64
 	}{
-		{1, 1000, 5000}, {1, 1500, 5500}, {2, 1500, 5250}, {0.5, 1500, 6000}, {1, 900, 4900},
-		{1e-300, 2000, math.MaxInt64}, {1e-300, 0, math.MinInt64 + 5000}, {1e9, math.MaxInt64, 5000 + 9223372036},
+		{1, 1000, 5000},
+		{1, 1500, 5500},
+		{2, 1500, 5250},
+		{0.5, 1500, 6000},
+		{1, 900, 4900},
+		{1e-300, 2000, math.MaxInt64},
+		{1e-300, 0, math.MinInt64 + 5000},
+		{1e9, math.MaxInt64, 5000 + 9223372036},
 		{1, math.MaxInt64, math.MaxInt64},
 	} {
 		s := schedule{origin: 1000, base: 5000, speed: c.speed}
