@@ -19,7 +19,7 @@ type aim struct {
 // aim takes a cancel request from the queue, where it comes after the event it
 // is aimed at.
 func (s *session) aim(r *record) {
-	a := aim{session: r.session, ordinal: r.ordinal, start: r.start, entry: s.p.source.entries.entry(r.shape)}
+	a := aim{session: r.session, ordinal: r.ordinal, start: r.start, entry: r.entry}
 	if f := s.airborne(a.ordinal); f != nil {
 		s.aims = append(s.aims, s.fire(a, f))
 		return

@@ -107,6 +107,18 @@ func (g *gate) openAll() {
 	g.mu.Unlock()
 }
 
+// each visits the sessions that have not begun.
+func (g *gate) each(visit func(*session)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.waiting {
+		visit(s)
+	}
+	for _, m := range g.marks {
+		visit(m.session)
+	}
+}
+
 // undecided tells whether sessions may be free to begin once more of the trace
 // is read, and how many wait for others to end.
 func (g *gate) undecided() (more bool, waiting int) {

@@ -235,11 +235,11 @@ func (l *loop) begin(f *fiber) {
 
 // step lets a fiber go on until it waits again, or is over.
 func (l *loop) step(f *fiber) {
-	if f.done {
-		return
-	}
 	if f.spot >= 0 {
 		l.timers.remove(f.spot)
+	}
+	if f.done {
+		return
 	}
 	if _, more := f.resume(); more {
 		return

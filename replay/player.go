@@ -86,12 +86,12 @@ func (p *player) phase() phase { return phase(p.now.Load()) }
 
 // begin plays a session on a goroutine of its own.
 func (p *player) begin(s *session) {
+	p.mu.Lock()
+	p.playing[s] = struct{}{}
+	p.most = max(p.most, len(p.playing))
+	grace := p.grace
+	p.mu.Unlock()
 	p.sessions.Go(func() {
-		p.mu.Lock()
-		p.playing[s] = struct{}{}
-		p.most = max(p.most, len(p.playing))
-		grace := p.grace
-		p.mu.Unlock()
 		if grace != 0 {
 			s.stop(grace)
 		}
@@ -157,7 +157,22 @@ func (p *player) over(s *session) {
 	}
 	if p.gate != nil {
 		p.gate.ended(s)
+		p.source.notify() // more of the trace may be wanted now
 	}
+}
+
+// oldestEpoch is the first epoch of entries that a session may still ask for.
+func (p *player) oldestEpoch(newest uint32) uint32 {
+	oldest := newest
+	if p.gate != nil { // first, since sessions go from there to the others
+		p.gate.each(func(s *session) { oldest = min(oldest, s.oldestEpoch(newest)) })
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.playing {
+		oldest = min(oldest, s.oldestEpoch(newest))
+	}
+	return oldest
 }
 
 // end moves on to a later phase: sessions send no more, and have a while to

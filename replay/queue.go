@@ -1,6 +1,9 @@
 package replay
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // sessionMemory is what a queue holds in memory before the rest goes to the
 // spill file. With few sessions there is room for more, see source.limit.
@@ -32,6 +35,9 @@ type queue struct {
 	waiting bool
 	failed  error
 	limit   int // of the last push
+
+	pushed uint64        // records, by the reader
+	taken  atomic.Uint64 // records, by the player
 
 	// The player's own.
 	head []byte
@@ -120,6 +126,7 @@ func (q *queue) peek(r *record) (availability, error) {
 func (q *queue) advance(r *record) {
 	n := r.size()
 	q.pos += n
+	q.taken.Store(q.taken.Load() + 1)
 	if left := q.source.queued.Add(-int64(n)); left < prefetch && left+int64(n) >= prefetch {
 		q.source.notify()
 	}
@@ -185,9 +192,6 @@ func (q *queue) disarm() {
 	q.mu.Unlock()
 }
 
-// empty tells whether nothing waits for the player.
-func (q *queue) empty() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.chunks == 0 && len(q.tail) == 0
-}
+// consumed tells whether the player has taken all that was pushed. It is the
+// reader's to ask.
+func (q *queue) consumed() bool { return q.pushed == q.taken.Load() }

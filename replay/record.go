@@ -31,6 +31,8 @@ type record struct {
 	rows    uint64 // recorded
 	shape   entryRef
 	bytes   []byte // valid until the queue moves on
+
+	entry *trace.Entry // of shape, once consumed
 }
 
 type recordFlags byte

@@ -71,6 +71,7 @@ type session struct {
 func newSession(p *player, id uint64, state *trace.State) *session {
 	s := &session{id: id, p: p, state: state, line: newThreadLine(p.clock), unflushed: noOrdinal}
 	s.queue.spill, s.queue.source, s.queue.wake = &p.spill, p.source, s.poke
+	s.epoch.Store(p.source.entries.epoch)
 	if state != nil && len(state.Transaction) > 0 {
 		s.was = map[string]byte{"idle": 'I', "open": 'T', "failed": 'E'}[state.Transaction]
 	}
@@ -92,7 +93,7 @@ func (s *session) unplayable() bool {
 
 // oldestEpoch is the first epoch of entries that the session may still ask for.
 func (s *session) oldestEpoch(newest uint32) uint32 {
-	if s.queue.empty() {
+	if s.queue.consumed() {
 		return newest
 	}
 	return s.epoch.Load()
@@ -181,12 +182,16 @@ func (s *session) peek(r *record) bool {
 	}
 }
 
-// consume takes the record that was found off the queue.
+// consume takes the record that was found off the queue. Its entry is looked up
+// before: once the queue is consumed, old entries may be let go.
 func (s *session) consume(r *record) {
-	s.queue.advance(r)
-	if r.kind != kindLate && r.shape.epoch != s.epoch.Load() {
-		s.epoch.Store(r.shape.epoch)
+	if r.kind != kindLate {
+		r.entry = s.p.source.entries.entry(r.shape)
+		if r.shape.epoch != s.epoch.Load() {
+			s.epoch.Store(r.shape.epoch)
+		}
 	}
+	s.queue.advance(r)
 }
 
 // awaitRecord waits until the queue has something, and reads replies that come

@@ -377,11 +377,7 @@ const firstUserOID = 16384
 func (src *source) ref(e *trace.Entry) entryRef {
 	ref, begun := src.entries.ref(e)
 	if begun {
-		oldest := ref.epoch
-		for _, s := range src.live {
-			oldest = min(oldest, s.oldestEpoch(ref.epoch))
-		}
-		src.entries.forget(oldest)
+		src.entries.forget(src.p.oldestEpoch(ref.epoch))
 	}
 	return ref
 }

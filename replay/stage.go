@@ -9,14 +9,13 @@ type staged struct {
 	record
 	from, to int    // its bytes in session.out
 	skip     string // why it is not sent
-	entry    *trace.Entry
 }
 
 // stage adds an event to the request.
 func (s *session) stage(r *record) {
 	from := len(s.out)
 	s.out = append(s.out, r.bytes...)
-	s.batch = append(s.batch, staged{record: *r, from: from, to: len(s.out), entry: s.p.source.entries.entry(r.shape)})
+	s.batch = append(s.batch, staged{record: *r, from: from, to: len(s.out)})
 	s.batch[len(s.batch)-1].bytes = nil
 }
 

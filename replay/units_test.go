@@ -2,6 +2,8 @@ package replay
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,6 +187,39 @@ func TestEntriesForget(t *testing.T) {
 	n.forget(2)
 	if len(n.epochs) != 1 || n.entry(refs[len(refs)-1]) != all[len(all)-1] {
 		t.Errorf("%d epochs are left", len(n.epochs))
+	}
+}
+
+// A trace whose dictionary turns over while a slow session is far behind: the
+// entries it will ask for are kept, the others are not.
+func TestDictionaryThatTurnsOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes a few hundred thousand statements")
+	}
+	tp := newTape(t)
+	slow, fast := tp.session(0, nil), tp.session(0, nil)
+	for n := range 3 * maxEpoch {
+		at := time.Duration(n+1) * ms
+		fast.query(at, ms/2, "select a"+strconv.Itoa(n))
+		if n%1000 == 0 {
+			slow.query(at, ms/2, "select slow"+strconv.Itoa(n))
+		}
+	}
+	slow.end(time.Hour)
+	fast.end(time.Hour)
+	var p *player
+	f := &fake{forget: true, work: func(sql string) time.Duration {
+		if strings.HasPrefix(sql, "select slow") {
+			return 5 * ms
+		}
+		return 0
+	}}
+	sum := play(t, tp, f, func(o *Options) { o.Started = func(g *Progress) { p = g.p } })
+	if !sum.Accounted || sum.Statements.OK != sum.Statements.Captured {
+		t.Errorf("%+v", sum.Statements)
+	}
+	if n := len(p.source.entries.epochs); n > 4 {
+		t.Errorf("%d epochs are kept", n)
 	}
 }
 
