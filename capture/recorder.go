@@ -29,8 +29,8 @@ const (
 	// drainEvery is how long rows wait for the encoder. Waking it for each
 	// costs more than everything it does with it.
 	drainEvery = 20 * time.Millisecond
-	// restEvery is the same when there is nothing to do.
-	restEvery = 100 * time.Millisecond
+	// restEvery is the same when there is little to do.
+	restEvery = 60 * time.Millisecond
 )
 
 // Recorder turns the traffic of any number of sessions into one trace.
@@ -152,7 +152,7 @@ func (r *Recorder) run() {
 		select {
 		case <-wait.C:
 			pause := restEvery
-			if r.drain(false) {
+			if r.drain(false) > fewRows {
 				pause = drainEvery
 			}
 			wait.Reset(pause)
@@ -165,11 +165,13 @@ func (r *Recorder) run() {
 	}
 }
 
-// drain gives the encoder what the stripes hold, and tells whether that was
-// anything.
-func (r *Recorder) drain(last bool) (worked bool) {
+// fewRows is what does not make it worth while to look again soon.
+const fewRows = 64
+
+// drain gives the encoder what the stripes hold, and counts the rows.
+func (r *Recorder) drain(last bool) (rows int) {
 	if !last && !r.encoder.begun() && !r.mayBegin() {
-		return false
+		return 0
 	}
 	for i := range r.stripes {
 		s := &r.stripes[i]
@@ -180,11 +182,11 @@ func (r *Recorder) drain(last bool) (worked bool) {
 		r.encoder.batch(b.rows)
 		r.queue.used.Add(-b.credit)
 		r.encoder.spare = b.reset()
-		worked = true
+		rows += len(b.rows)
 	}
 	r.encoder.tick(r.options.Now())
 	r.publish()
-	return worked
+	return rows
 }
 
 // mayBegin: the trace can start, because a server has introduced itself or
