@@ -1,9 +1,7 @@
 package capture
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -29,13 +27,10 @@ type loop struct {
 	free        []int32
 	generation  int32 // of the flow opened last; only told apart, so that wrapping does no harm
 	count       int
-	again, more []turn             // sides that have more to say: for the next round, of this one
-	lingering   int                // flows that are closed when their time is over
-	look        func(uintptr) bool // glance
-	seen        int
-	seenErr     error
-	busy        bool // there were events in the last round
-	spare       bool // Go's scheduler has room beside the loops
+	again, more []turn // sides that have more to say: for the next round, of this one
+	lingering   int    // flows that are closed when their time is over
+	busy        bool   // there were events in the last round
+	spare       bool   // Go's scheduler has room beside the loops
 	draining    bool
 	stopped     bool
 	now         int64 // of the latest read
@@ -58,25 +53,18 @@ func newLoop(o *Options) (*loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
 	}
-	l := &loop{options: o, epoll: epoll, wake: -1, done: make(chan struct{})}
-	l.look = l.glance
-	if err := l.prepare(); err != nil {
-		closeFD(l.wake)
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
 		closeFD(epoll)
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	l := &loop{options: o, epoll: epoll, wake: wake, done: make(chan struct{})}
+	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wake, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: mailEvent}); err != nil {
+		closeFD(epoll)
+		closeFD(wake)
 		return nil, fmt.Errorf("epoll: %w", err)
 	}
 	return l, nil
-}
-
-func (l *loop) prepare() (err error) {
-	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return err
-	}
-	mail := unix.EpollEvent{Events: unix.EPOLLIN, Fd: mailEvent}
-	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, l.wake, &mail); err != nil {
-		return err
-	}
-	return unix.SetNonblock(l.epoll, true) // which tells os.NewFile to use the poller
 }
 
 // mailEvent marks the eventfd among the events; others carry slot and side.
@@ -97,13 +85,14 @@ func (l *loop) post(m letter) {
 	_, _ = unix.Write(l.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 }
 
-// run is the loop.
+// run is the loop. It sleeps in epoll_wait itself: a goroutine that is woken by
+// Go's own poller costs twice as much.
 func (l *loop) run() {
 	defer close(l.done)
 	defer l.release()
 	for !l.stopped || l.count > 0 {
 		n, err := l.wait(l.timeout())
-		if err != nil {
+		if err != 0 && err != unix.EINTR {
 			l.options.Log.Error("epoll failed, all sessions end", "error", err)
 			l.endAll(serverGone)
 			return
@@ -120,75 +109,33 @@ func (l *loop) run() {
 	}
 }
 
-// A loop sleeps in two ways. Between the packets of a busy session it naps in
-// epoll_wait on its own thread, without a word to Go's scheduler: that is half
-// of what waking a goroutine costs. When nothing has come for a while it waits
-// for its epoll descriptor as goroutines wait for any other. It must not do so in
-// an ordinary system call: whenever one ends that was long, the scheduler's
-// watchman wakes with it and looks around every 20 µs for some ms, which at a
-// low rate is most of the whole cost.
-
-// attention is how long a nap lasts, in ms. The napping loop takes up one of
-// GOMAXPROCS.
+// attention is how long a loop waits for the next event without telling Go's
+// scheduler that it sleeps, in ms. To tell it at each of thousands of naps per
+// second keeps the scheduler's watchman awake, at a tenth of the whole cost.
+// While the loop does not tell it takes up one of GOMAXPROCS.
 const attention = 5
 
-// wait returns when there are events, or after timeout ms if that is not negative.
-func (l *loop) wait(timeout int) (int, error) {
-	if timeout == 0 || l.busy && l.spare {
+// wait sleeps until there are events, or for timeout ms.
+func (l *loop) wait(timeout int) (int, unix.Errno) {
+	if l.busy && l.spare {
 		nap := attention
 		if timeout >= 0 {
 			nap = min(nap, timeout)
 		}
 		n, err := waitFD(l.epoll, l.events[:], nap)
 		if l.busy = n > 0; l.busy || nap == timeout {
-			return n, ignoreInterrupt(err)
+			return n, err
 		}
-		if err != nil {
+		if err == unix.EINTR {
 			runtime.Gosched() // the scheduler wants something, such as to collect garbage
 		}
 	}
-	n, err := l.sleep(timeout)
+	n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
 	l.busy = n > 0
-	return n, err
-}
-
-// sleep waits as goroutines do. The runtime's poller gets a copy of the
-// descriptor for this time only: else each packet would wake one of its threads,
-// too.
-func (l *loop) sleep(timeout int) (int, error) {
-	fd, err := unix.FcntlInt(uintptr(l.epoll), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil { // no descriptor is left: it must do without, at some cost
-		n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
-		return max(n, 0), ignoreInterrupt(err)
-	}
-	file := os.NewFile(uintptr(fd), "epoll")
-	defer file.Close()
-	if timeout >= 0 {
-		if err := file.SetReadDeadline(time.Now().Add(time.Duration(timeout) * time.Millisecond)); err != nil {
-			return 0, err
-		}
-	}
-	raw, err := file.SyscallConn()
 	if err != nil {
-		return 0, err
+		return 0, err.(unix.Errno)
 	}
-	if err := raw.Read(l.look); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return 0, err
-	}
-	return l.seen, ignoreInterrupt(l.seenErr)
-}
-
-// glance asks for events without waiting, and tells whether there was an answer.
-func (l *loop) glance(fd uintptr) bool {
-	l.seen, l.seenErr = waitFD(int(fd), l.events[:], 0)
-	return l.seen > 0 || l.seenErr != nil
-}
-
-func ignoreInterrupt(err error) error {
-	if errors.Is(err, unix.EINTR) {
-		return nil
-	}
-	return err
+	return n, 0
 }
 
 // yieldEvery is less than the 10 ms after which the scheduler takes a goroutine

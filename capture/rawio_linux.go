@@ -28,11 +28,11 @@ func writeFD(fd int, b []byte) (int, unix.Errno) {
 	return int(n), 0
 }
 
-// waitFD is epoll_wait(2). Unlike the others it may sleep, for some ms at most.
-func waitFD(epoll int, events []unix.EpollEvent, ms int) (int, error) {
+// waitFD is epoll_wait(2). Unlike the others it sleeps, for some ms at most.
+func waitFD(epoll int, events []unix.EpollEvent, ms int) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(ms), 0, 0)
 	if errno != 0 {
 		return 0, errno
 	}
-	return int(n), nil
+	return int(n), 0
 }

@@ -29,8 +29,8 @@ const (
 	// drainEvery is how long rows wait for the encoder. Waking it for each
 	// costs more than everything it does with it.
 	drainEvery = 20 * time.Millisecond
-	// restEvery is the same when there is little to do.
-	restEvery = 60 * time.Millisecond
+	// restEvery is the same when there is nothing to do.
+	restEvery = 100 * time.Millisecond
 )
 
 // Recorder turns the traffic of any number of sessions into one trace.
@@ -152,7 +152,7 @@ func (r *Recorder) run() {
 		select {
 		case <-wait.C:
 			pause := restEvery
-			if r.drain(false) > fewRows {
+			if r.drain(false) {
 				pause = drainEvery
 			}
 			wait.Reset(pause)
@@ -165,13 +165,11 @@ func (r *Recorder) run() {
 	}
 }
 
-// fewRows is what does not make it worth while to look again soon.
-const fewRows = 64
-
-// drain gives the encoder what the stripes hold, and counts the rows.
-func (r *Recorder) drain(last bool) (rows int) {
+// drain gives the encoder what the stripes hold, and tells whether that was
+// anything.
+func (r *Recorder) drain(last bool) (worked bool) {
 	if !last && !r.encoder.begun() && !r.mayBegin() {
-		return 0
+		return false
 	}
 	for i := range r.stripes {
 		s := &r.stripes[i]
@@ -182,11 +180,11 @@ func (r *Recorder) drain(last bool) (rows int) {
 		r.encoder.batch(b.rows)
 		r.queue.used.Add(-b.credit)
 		r.encoder.spare = b.reset()
-		rows += len(b.rows)
+		worked = true
 	}
 	r.encoder.tick(r.options.Now())
 	r.publish()
-	return rows
+	return worked
 }
 
 // mayBegin: the trace can start, because a server has introduced itself or
