@@ -145,6 +145,7 @@ type State struct {
 	Database    string            `json:"database"`
 	User        string            `json:"user"`
 	Settings    map[string]string `json:"settings,omitempty"` // as sent at connect
+	Sets        [][]byte          `json:"sets,omitempty"`     // SET statements in force, oldest first
 	Transaction string            `json:"transaction"`        // idle, open, failed
 	Statements  []Prepared        `json:"statements,omitempty"`
 	Omitted     int               `json:"omitted,omitempty"` // statements left out for their size
