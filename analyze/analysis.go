@@ -53,12 +53,14 @@ type input interface {
 	Damage() []trace.Damage
 	Complete() bool
 	Gaps() (gaps, events uint64)
+	LeftOut() uint64
 }
 
 func (a *Analysis) add(c *collector, label string, in input) {
 	c.finish()
 	run := Run{Label: label, Damage: append([]trace.Damage{}, in.Damage()...), Complete: in.Complete()}
 	run.Gaps, run.Missing = in.Gaps()
+	run.LeftOut = in.LeftOut()
 	describe(&run, in.Headers())
 	c.describe(&run)
 	a.runs = append(a.runs, run)

@@ -23,6 +23,7 @@ func (f fixed) Headers() []*trace.Header { return f.headers }
 func (f fixed) Damage() []trace.Damage   { return f.damage }
 func (f fixed) Complete() bool           { return f.complete }
 func (f fixed) Gaps() (uint64, uint64)   { return f.gaps, 3 * f.gaps }
+func (f fixed) LeftOut() uint64          { return 0 }
 
 // recording is the input of a plain captured trace.
 func recording() fixed {

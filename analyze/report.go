@@ -43,7 +43,8 @@ type Run struct {
 	StatementsPerS *float64          `json:"statements_per_s"`
 	Operations     map[string]uint64 `json:"operations"` // events that are no statements
 	Gaps           uint64            `json:"gaps"`
-	Missing        uint64            `json:"missing"` // events the gaps name
+	Missing        uint64            `json:"missing"`  // events the gaps name
+	LeftOut        uint64            `json:"left_out"` // events the recording left out on purpose
 	Complete       bool              `json:"complete"`
 	Damage         []trace.Damage    `json:"damage"`
 	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free

@@ -20,6 +20,7 @@ var checks = []struct {
 	{"mixed", "its files are of different runs, read as one; name them one by one to compare them", func(r *Run) bool { return r.mixed }},
 	{"incomplete", "not read to a proper end: the recording was cut off or goes on, or reading it was interrupted", func(r *Run) bool { return !r.Complete && len(r.Damage) == 0 }},
 	{"gaps", "events were dropped while recording; counts are too low", func(r *Run) bool { return r.Gaps > 0 }},
+	{"left_out", "a part of the traffic was left out of the recording on purpose (see trace info): counts are of what was recorded", func(r *Run) bool { return r.LeftOut > 0 }},
 	{"not_valid", "the replayer itself was late (p99 over 1 ms and over 5 % of the median service time): response times are not the target's alone", func(r *Run) bool { return r.Valid != nil && !*r.Valid }},
 }
 

@@ -95,6 +95,9 @@ func (s *Summary) warn(p *player) {
 	if p.source.gaps > 0 {
 		warn("the trace has %d gaps: %d events were not recorded", p.source.gaps, p.source.missing)
 	}
+	if p.source.leftOut > 0 {
+		warn("the recording left out %d events on purpose, so they were not replayed", p.source.leftOut)
+	}
 	if p.source.unknownFrom > 0 {
 		warn("%d sessions begin in the middle and nothing is known of their beginning", p.source.unknownFrom)
 	}

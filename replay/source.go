@@ -62,6 +62,7 @@ type source struct {
 	sessions    uint64
 	gaps        uint64
 	missing     uint64 // events that the gaps name
+	leftOut     uint64 // events that the recording left out on purpose
 	unportable  uint64 // statements with parameter types that other databases number otherwise
 	unknownFrom uint64 // sessions without a recorded beginning
 
@@ -210,8 +211,12 @@ func (src *source) take() error {
 		src.state(&b.States[i])
 	}
 	for i := range b.Gaps {
-		src.gaps++
-		src.missing += b.Gaps[i].Last - b.Gaps[i].First + 1
+		if g := &b.Gaps[i]; g.LeftOut {
+			src.leftOut += g.Events()
+		} else {
+			src.gaps++
+			src.missing += g.Events()
+		}
 	}
 	for i := range b.Late {
 		if err := src.late(&b.Late[i]); err != nil {

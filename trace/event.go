@@ -127,14 +127,18 @@ func (e *Entry) SQL() string {
 	return e.Text
 }
 
-// Gap names events that are known to be missing.
+// Gap names events that are known to be missing: lost, or left out on purpose.
 type Gap struct {
 	Session uint64 `json:"session"`
 	First   uint64 `json:"first"` // ordinals, both included
 	Last    uint64 `json:"last"`
 	Start   int64  `json:"start_ns"`
 	Why     string `json:"why"`
+	LeftOut bool   `json:"left_out,omitempty"` // on purpose: not a loss
 }
+
+// Events is how many events the gap stands for.
+func (g *Gap) Events() uint64 { return g.Last - g.First + 1 }
 
 // State is what a session has accumulated that later events rely on. One
 // stands at the start of each session and, for live sessions, of each segment.

@@ -131,8 +131,7 @@ func (c *counter) take(b *Batch) {
 		}
 	}
 	for i := range b.Gaps {
-		c.totals.Gaps++
-		c.totals.Missing += b.Gaps[i].Last - b.Gaps[i].First + 1
+		c.totals.gap(&b.Gaps[i])
 	}
 }
 

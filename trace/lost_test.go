@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -166,5 +168,53 @@ func TestLostIsBounded(t *testing.T) {
 	}
 	if g := l.gaps[maxLost]; g.Session != 0 || g.First != 1 || g.Last != 1000 {
 		t.Errorf("the last gap is %+v", g)
+	}
+}
+
+// Events that were left out on purpose are no loss, to whoever counts.
+func TestLeftOutIsNoLoss(t *testing.T) {
+	var b bytes.Buffer
+	w, err := NewWriter(&b, Header{Engine: "postgres", MadeBy: ByCapture}, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := w.Intern(OpQuery, 0, []byte{1, 1, 'x'}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ordinal := range []uint64{0, 10, 20} {
+		if err := w.Event(&Event{Session: 7, Ordinal: ordinal, Start: 1, Shape: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, g := range []Gap{{Session: 7, First: 1, Last: 9, Why: "off", LeftOut: true}, {Session: 7, First: 11, Last: 19, Why: "behind"}} {
+		if err := w.Gap(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Totals(); got.Gaps != 1 || got.Missing != 9 || got.LeftOut != 9 {
+		t.Errorf("the writer counts %+v", got)
+	}
+	file := filepath.Join(t.TempDir(), "t")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := Info(file)
+	if err != nil || info.Gaps != 1 || info.Missing != 9 || info.LeftOut != 9 {
+		t.Errorf("info counts %+v, %v", info, err)
+	}
+	report, err := Verify(file)
+	if err != nil || !report.OK() || report.LeftOut != 9 {
+		t.Errorf("verify: %+v, %v", report, err)
+	}
+	r := NewReader(bytes.NewReader(b.Bytes()), "memory")
+	if err := r.Each(func(*Event) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if gaps, events := r.Gaps(); gaps != 1 || events != 9 || r.LeftOut() != 9 {
+		t.Errorf("the reader counts %d gaps, %d events, %d left out", gaps, events, r.LeftOut())
 	}
 }

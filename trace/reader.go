@@ -53,8 +53,7 @@ type Reader struct {
 	err     error
 	dec     decoder
 	body    []byte
-	gaps    uint64
-	missing uint64
+	missed  Totals
 }
 
 // NewReader reads a trace from a pipe or anything else that is read once.
@@ -99,13 +98,15 @@ func (r *Reader) Damage() []Damage { return r.damage }
 // written was read: no damage, and every segment closed.
 func (r *Reader) Complete() bool { return r.ended && !r.torn && len(r.damage) == 0 }
 
-// Gaps says how many gaps were read so far, and how many events they name.
-func (r *Reader) Gaps() (gaps, events uint64) { return r.gaps, r.missing }
+// Gaps says how many gaps were read so far, and how many lost events they name.
+func (r *Reader) Gaps() (gaps, events uint64) { return r.missed.Gaps, r.missed.Missing }
+
+// LeftOut is how many events were left out on purpose, as far as was read.
+func (r *Reader) LeftOut() uint64 { return r.missed.LeftOut }
 
 func (r *Reader) countGaps(gaps []Gap) {
 	for i := range gaps {
-		r.gaps++
-		r.missing += gaps[i].Last - gaps[i].First + 1
+		r.missed.gap(&gaps[i])
 	}
 }
 

@@ -106,7 +106,6 @@ func (w *Writer) addGap(g *Gap) error {
 	if err := w.gaps.add(g, g.Session, g.Start); err != nil {
 		return err
 	}
-	w.gapTotals.Gaps++
-	w.gapTotals.Missing += g.Last - g.First + 1
+	w.gapTotals.gap(g)
 	return nil
 }

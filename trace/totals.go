@@ -6,9 +6,10 @@ type Totals struct {
 	Events     uint64 `json:"events"`
 	Requests   uint64 `json:"requests"`
 	Statements uint64 `json:"statements"`
-	Gaps       uint64 `json:"gaps"`    // gap records
-	Missing    uint64 `json:"missing"` // events the gaps name
-	Bytes      uint64 `json:"bytes"`   // stored
+	Gaps       uint64 `json:"gaps"`     // gap records of losses
+	Missing    uint64 `json:"missing"`  // events these name
+	LeftOut    uint64 `json:"left_out"` // events left out on purpose
+	Bytes      uint64 `json:"bytes"`    // stored
 	First      int64  `json:"first_ns"`
 	Last       int64  `json:"last_ns"` // end of the last reply known
 }
@@ -26,5 +27,16 @@ func (t *Totals) add(o Totals) {
 	t.Statements += o.Statements
 	t.Gaps += o.Gaps
 	t.Missing += o.Missing
+	t.LeftOut += o.LeftOut
 	t.Bytes += o.Bytes
+}
+
+// gap counts what a gap record names.
+func (t *Totals) gap(g *Gap) {
+	if g.LeftOut {
+		t.LeftOut += g.Events()
+		return
+	}
+	t.Gaps++
+	t.Missing += g.Events()
 }

@@ -38,6 +38,7 @@ type infoReport struct {
 	Timing            string         `json:"timing"`
 	Gaps              uint64         `json:"gaps"`
 	Missing           uint64         `json:"missing"`
+	LeftOut           uint64         `json:"left_out"` // events, on purpose
 	Segments          int            `json:"segments"`
 	Start             *trace.Header  `json:"start"` // the first segment's start block
 }
@@ -61,7 +62,7 @@ func infoOf(s *trace.Summary) *infoReport {
 	r := &infoReport{
 		Schema: 1, Complete: s.Complete, Damage: append([]trace.Damage{}, s.Damage...), Bytes: s.Bytes,
 		Sessions: s.Sessions, Events: s.Events, Requests: s.Requests, Statements: s.Statements,
-		Gaps: s.Gaps, Missing: s.Missing, Segments: len(s.Headers),
+		Gaps: s.Gaps, Missing: s.Missing, LeftOut: s.LeftOut, Segments: len(s.Headers),
 	}
 	if s.Events > 0 {
 		r.SpanS = new(float64(s.Last-s.First) / 1e9)
@@ -108,6 +109,9 @@ func (r *infoReport) print(w io.Writer) error {
 		gaps = fmt.Sprintf("%d, with %d events missing", r.Gaps, r.Missing)
 	}
 	fact("gaps", "%s", gaps)
+	if r.LeftOut > 0 {
+		fact("left out", "%d events, on purpose", r.LeftOut)
+	}
 	fact("complete", "%s", whole(r.Complete, r.Damage))
 	return t.Flush()
 }
