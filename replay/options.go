@@ -24,9 +24,10 @@ type Options struct {
 	Speed    float64       // of pace original; 0 means 1
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
 
-	Run   io.Writer // where the run goes, as a trace; nil for nowhere
-	Tool  string    // version, for the run's header
-	Label string    // of the run
+	Run    io.Writer // where the run goes, as a trace; nil for nowhere
+	Tool   string    // version, for the run's header
+	Label  string    // of the run
+	Number int       // of the run among those of its label, from 1; 0 where it is the only one
 
 	// What is known of the trace before it is read, and a second reader of it,
 	// to count its sessions. Both are nil where it can be read only once.

@@ -79,7 +79,7 @@ func (p *player) runHeader(ctx context.Context, o *Options, h *trace.Header, fou
 	run := trace.Header{
 		Engine: h.Engine, EngineVersion: found.version, MadeBy: trace.ByReplay, Tool: o.Tool,
 		Started: time.Unix(0, p.clock.Now()).UTC().Format(time.RFC3339Nano), Timing: trace.TimingOriginal,
-		Run: &trace.Run{Source: h.Trace, Label: o.Label, Pace: p.pace, DurationS: o.Duration.Seconds()},
+		Run: &trace.Run{Source: h.Trace, Label: o.Label, Number: o.Number, Pace: p.pace, DurationS: o.Duration.Seconds()},
 	}
 	if p.pace == PaceClosed {
 		run.Timing = trace.TimingClosedLoop

@@ -57,6 +57,7 @@ type Source struct {
 type Run struct {
 	Source    string  `json:"source"` // Header.Trace of what was replayed
 	Label     string  `json:"label,omitempty"`
+	Number    int     `json:"number,omitempty"` // among the runs of one label, from 1
 	Target    string  `json:"target,omitempty"`
 	Pace      string  `json:"pace,omitempty"`
 	Speed     float64 `json:"speed,omitempty"`

@@ -17,7 +17,7 @@ import (
 )
 
 type analyzeCmd struct {
-	Traces []string `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
+	Traces []string `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
 	Output string   `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
 	Top    int      `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
 	Quiet  bool     `short:"q" help:"No progress on stderr."`
@@ -34,6 +34,7 @@ percentile p of n samples is the sample of rank p·n/100, rounded, to three digi
 func (*analyzeCmd) Examples() string {
 	return `retrace analyze monday.trace
 retrace analyze captured=monday.trace aurora=aurora.run
+retrace analyze runs/
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
 }
 
@@ -65,7 +66,7 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	analysis := analyze.New(analyze.Options{})
 	names := labelNames{}
 	var failed error
-	for _, arg := range c.Traces {
+	for _, arg := range subjects(c.Traces) {
 		before := events.Load()
 		err := c.add(ctx, env, analysis, names, arg, func(n uint64) { events.Store(before + n) })
 		failed = errors.Join(failed, err)
@@ -80,14 +81,14 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	return errors.Join(c.print(env, analysis.Report()), failed, interrupted(ctx))
 }
 
-func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, names labelNames, arg string, seen func(uint64)) error {
-	label, path := labelled(arg)
-	r, err := openTraces(ctx, env, path)
+func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, names labelNames, arg subject, seen func(uint64)) error {
+	r, err := openTraces(ctx, env, arg.paths...)
 	if err != nil {
 		return err
 	}
+	label := arg.label
 	if label == "" {
-		label = ownLabel(r.Header(), path)
+		label = ownLabel(r.Header(), arg.paths[0])
 	}
 	events, err := a.Add(names.unique(label), r.Reader, func(n uint64) error {
 		seen(n)
@@ -137,6 +138,9 @@ func labelled(arg string) (label, path string) {
 // ownLabel is what a run was called when it was made, or else its file.
 func ownLabel(h *trace.Header, path string) string {
 	if h != nil && h.Run != nil && h.Run.Label != "" {
+		if h.Run.Number > 0 {
+			return fmt.Sprintf("%s-%d", h.Run.Label, h.Run.Number)
+		}
 		return h.Run.Label
 	}
 	if path == "-" {

@@ -14,15 +14,16 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/retrace-db/retrace/internal/target"
 	"github.com/retrace-db/retrace/replay"
 	"github.com/retrace-db/retrace/trace"
 )
 
 type replayCmd struct {
 	Traces              []string      `arg:"" name:"trace" help:"Trace: files, a directory of rotated files, or - for stdin."`
-	Target              string        `required:"" placeholder:"URL" help:"The server to replay against, as postgres://USER@HOST:PORT. A database in the URL replaces the recorded ones; what the URL leaves out comes from PG* variables, .pgpass and service files."`
-	Write               string        `short:"w" placeholder:"RUN" help:"Write what was measured, as a trace; - is stdout."`
+	Target              []string      `required:"" sep:"none" placeholder:"[LABEL=]URL" help:"The server to replay against, as postgres://USER@HOST:PORT; given again, each as LABEL=URL, one after the other. A database in the URL replaces the recorded ones; what the URL leaves out comes from PG* variables, .pgpass and service files."`
+	Runs                int           `default:"1" placeholder:"N" help:"Replay N times against each target, the targets taking turns (${default})."`
+	Before              string        `placeholder:"COMMAND" help:"Run this shell command before each replay, to bring the data back; its environment has RETRACE_TARGET, RETRACE_LABEL and RETRACE_RUN."`
+	Write               string        `short:"w" placeholder:"RUN" help:"Write what was measured, as a trace; - is stdout. A directory (DIR/) gets a file LABEL-N.run for each replay."`
 	Label               string        `placeholder:"NAME" help:"What reports call the run."`
 	Pace                string        `enum:"original,closed," default:"" placeholder:"original|closed" help:"When a request is due: at its recorded time, or when its session is free. Follows the trace if not given."`
 	Speed               *float64      `placeholder:"N" help:"With pace original: N times as fast as recorded."`
@@ -53,7 +54,9 @@ failed when it was recorded, or what cannot be sent again.`
 func (*replayCmd) Examples() string {
 	return `retrace replay monday.trace --target postgres://postgres@candidate:5432 -w candidate.run
 retrace replay monday.trace --target postgres://postgres@candidate --speed 2 --duration 10m
-retrace replay monday.trace --target postgres://postgres@candidate --pace closed -o json`
+retrace replay monday.trace --target postgres://postgres@candidate --pace closed -o json
+retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
+    --runs 5 --before ./restore.sh -w runs/`
 }
 
 // percentage is a share such as 1% or 0.5.
@@ -79,42 +82,54 @@ func (c *replayCmd) Validate() error {
 		return usageError(replayTry+" --duration 10m", "--duration %s is negative", c.Duration)
 	case c.Write == "-" && c.Output == "json":
 		return usageError(replayTry+" -o json", "-w - and -o json both want stdout")
-	case c.Speed == nil:
-		return nil
 	}
-	if err := replay.CheckSpeed(*c.Speed); err != nil {
-		return usageError(replayTry+" --speed 2", "--%w", err)
+	if c.Speed != nil {
+		if err := replay.CheckSpeed(*c.Speed); err != nil {
+			return usageError(replayTry+" --speed 2", "--%w", err)
+		}
 	}
-	return nil
+	return c.validateSeries()
 }
 
 // Run replays.
 func (c *replayCmd) Run(ctx context.Context, env Env) error {
-	to, err := target.Parse(c.Target, env.Getenv)
-	if err != nil {
-		return usageError(replayTry, "%w", err)
-	}
-	in, err := openTraces(ctx, env, c.Traces...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }() // was only read
-	out, err := c.create(env)
+	series, err := c.series(env)
 	if err != nil {
 		return err
 	}
 	// Whoever interrupts twice does not want to wait.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
-	s, err := c.replay(ctx, env, in.Reader, to, out)
+	if len(series) > 1 {
+		return c.runSeries(ctx, env, series)
+	}
+	if err := c.before(ctx, env, series[0]); err != nil {
+		return err
+	}
+	s, damage, err := c.one(ctx, env, series[0])
+	if s != nil {
+		err = errors.Join(c.report(env, s), err)
+	}
+	return errors.Join(err, damaged(damage), interrupted(ctx))
+}
+
+// one replays the trace once. Without a summary nothing was replayed.
+func (c *replayCmd) one(ctx context.Context, env Env, t turn) (*replay.Summary, []trace.Damage, error) {
+	in, err := openTraces(ctx, env, c.Traces...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = in.Close() }() // was only read
+	out, err := c.create(env, t.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := c.replay(ctx, env, in.Reader, t, out)
 	err = asReplayUsage(err)
 	if s == nil {
-		return errors.Join(err, out.discard())
+		return nil, nil, errors.Join(err, out.discard())
 	}
 	err = errors.Join(err, out.close(err == nil))
-	if text := c.report(env, s, in.Reader); text != nil {
-		err = errors.Join(err, text)
-	}
-	return errors.Join(err, damaged(in.Damage()), c.verdict(s), interrupted(ctx))
+	return s, in.Damage(), errors.Join(err, c.verdict(s))
 }
 
 // asReplayUsage gives the package's usage errors their exit code.
@@ -126,9 +141,9 @@ func asReplayUsage(err error) error {
 	return err
 }
 
-func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, to *target.Target, out *runFile) (*replay.Summary, error) {
+func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t turn, out *runFile) (*replay.Summary, error) {
 	o := replay.Options{
-		Target: to, Pace: c.Pace, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: c.Label,
+		Target: t.target, Pace: c.Pace, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
 		AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
 	if c.Speed != nil {
@@ -139,7 +154,7 @@ func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, to *t
 	}
 	c.look(&o)
 	watched := &replayWatch{known: o.Known, duration: c.Duration, speed: o.Speed}
-	shown := env.watch("replay", c.Quiet, watched.step)
+	shown := env.watch(t.verb(), c.Quiet, watched.step)
 	defer shown.Stop()
 	o.Started = func(live *replay.Progress) {
 		watched.rate.at = time.Now()
@@ -151,11 +166,8 @@ func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, to *t
 
 // look finds out beforehand what a trace in files holds.
 func (c *replayCmd) look(o *replay.Options) {
-	for _, path := range c.Traces {
-		info, err := os.Stat(path)
-		if path == "-" || err != nil || !info.Mode().IsRegular() && !info.IsDir() {
-			return
-		}
+	if !c.rereadable() {
+		return
 	}
 	known, err := trace.Info(c.Traces...)
 	if err != nil {
@@ -230,12 +242,12 @@ type runFile struct {
 	file *trace.File
 }
 
-func (c *replayCmd) create(env Env) (*runFile, error) {
+func (c *replayCmd) create(env Env, path string) (*runFile, error) {
 	switch {
-	case c.Write == "":
+	case path == "":
 		return &runFile{}, nil
-	case c.Write != "-":
-		file, err := trace.Create(c.Write, c.Force)
+	case path != "-":
+		file, err := trace.Create(path, c.Force)
 		if err != nil {
 			return nil, err
 		}

@@ -12,11 +12,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/retrace-db/retrace/replay"
-	"github.com/retrace-db/retrace/trace"
 )
 
 // report prints the summary: on stdout, or on stderr where stdout is the run.
-func (c *replayCmd) report(env Env, s *replay.Summary, in *trace.Reader) error {
+func (c *replayCmd) report(env Env, s *replay.Summary) error {
 	if c.Output == "json" {
 		return printJSON(env.Out, s)
 	}
