@@ -3,7 +3,6 @@
 // memory by the number of fingerprints, and knows no protocol: the trace's
 // dictionary carries the SQL.
 //
-// The steps, one file each: lex and fold make a fingerprint of a text, index
-// finds the row of an event without doing that twice, collect times the events,
+// The steps, one file each: index finds the row of an event without doing that twice, collect times the events,
 // figures holds what is counted, report and compare make the result, text draws it.
 package analyze

@@ -2,10 +2,10 @@ package analyze
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/retrace-db/retrace/internal/fingerprint"
 	"github.com/retrace-db/retrace/trace"
 )
 
@@ -55,7 +55,7 @@ func (x *index) find(e *trace.Entry) *row {
 	if len(x.byEntry) >= maxEntries { // a long trace has many dictionaries
 		clear(x.byEntry)
 	}
-	r := x.byText(fold(e.SQL()))
+	r := x.byText(fingerprint.Text(e.SQL()))
 	x.byEntry[e] = r
 	return r
 }
@@ -71,7 +71,7 @@ func (x *index) byText(text string) *row {
 		}
 		return x.other
 	}
-	r := &row{id: hex.EncodeToString(key[:6]), sql: cut(text, maxText), op: verb(text)}
+	r := &row{id: fingerprint.ID(text), sql: cut(text, maxText), op: verb(text)}
 	if text == "" {
 		r.sql = "(no text: empty, or prepared before the recording began)"
 	}
@@ -88,13 +88,12 @@ func (x *index) all() []*row {
 	return append(x.rows[:len(x.rows):len(x.rows)], x.other)
 }
 
-// verb is the first word of a statement.
+// verb is the first word of the first statement.
 func verb(text string) string {
-	text = strings.TrimLeft(text, "( ")
-	if i := strings.IndexFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }); i >= 0 {
-		text = text[:i]
+	if verbs := fingerprint.Verbs(text); len(verbs) > 0 {
+		return verbs[0]
 	}
-	return strings.Clone(text)
+	return ""
 }
 
 // cut shortens a text at a character, and does not keep the long one alive.

@@ -149,7 +149,7 @@ func parting(a, b *Event) string {
 	return ""
 }
 
-func describe(e *Event) string { return fmt.Sprintf("op %q %.200q", e.Entry.Op, e.Entry.SQL()) }
+func describe(e *Event) string { return fmt.Sprintf("%s %.200q", e.Entry.Op, e.Entry.SQL()) }
 
 // sessionCursor gives the events of one session that are not exempt.
 type sessionCursor struct {

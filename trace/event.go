@@ -19,6 +19,19 @@ const (
 	OpOther    Op = 'o' // a message of a kind this version does not know
 )
 
+var opNames = map[Op]string{
+	OpConnect: "connect", OpQuery: "query", OpPrepare: "prepare", OpExecute: "execute", OpFetch: "fetch", OpClose: "close",
+	OpSync: "sync", OpCopy: "copy", OpFunction: "function", OpCancel: "cancel", OpEnd: "end",
+}
+
+// String is the word by which an event's kind is shown and filtered.
+func (o Op) String() string {
+	if name, ok := opNames[o]; ok {
+		return name
+	}
+	return "other"
+}
+
 // Statement tells whether events of this kind are statements, the unit of all
 // counts and latencies in reports.
 func (o Op) Statement() bool { return o == OpQuery || o == OpExecute }

@@ -92,7 +92,7 @@ type eventLine struct {
 
 func (c *traceCatCmd) json(b []byte, e *trace.Event) ([]byte, error) {
 	l := eventLine{
-		Start: stamp(e.Start), StartNS: e.Start, Session: e.Session, Ordinal: e.Ordinal, Op: opName(e.Entry.Op),
+		Start: stamp(e.Start), StartNS: e.Start, Session: e.Session, Ordinal: e.Ordinal, Op: e.Entry.Op.String(),
 		RequestEnd: e.RequestEnd, OverLimit: e.OverLimit, Diverged: divergedNames(e.Diverged), SQL: lossless(e.Entry.SQL()), Types: e.Entry.Types,
 	}
 	if e.HasReply {
@@ -126,7 +126,7 @@ func (c *traceCatCmd) text(b []byte, e *trace.Event) ([]byte, error) {
 			outcome += "(" + escape(e.Reason) + ")"
 		}
 	}
-	b = fmt.Appendf(b, "%s %-8s %-8s %10s %6s %-12s %s", stamp(e.Start), fmt.Sprintf("%d:%d", e.Session, e.Ordinal), opName(e.Entry.Op), took, rows, outcome, escape(e.Entry.SQL()))
+	b = fmt.Appendf(b, "%s %-8s %-8s %10s %6s %-12s %s", stamp(e.Start), fmt.Sprintf("%d:%d", e.Session, e.Ordinal), e.Entry.Op.String(), took, rows, outcome, escape(e.Entry.SQL()))
 	if c.Values && len(e.Sizes) > 0 {
 		b = append(b, "  ["...)
 		b = append(b, strings.Join(shownValues(e), ", ")...)
@@ -140,18 +140,6 @@ func (c *traceCatCmd) text(b []byte, e *trace.Event) ([]byte, error) {
 
 func stamp(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000000Z")
-}
-
-func opName(op trace.Op) string {
-	if name, ok := opNames[op]; ok {
-		return name
-	}
-	return "other"
-}
-
-var opNames = map[trace.Op]string{
-	trace.OpConnect: "connect", trace.OpQuery: "query", trace.OpPrepare: "prepare", trace.OpExecute: "execute", trace.OpFetch: "fetch",
-	trace.OpClose: "close", trace.OpSync: "sync", trace.OpCopy: "copy", trace.OpFunction: "function", trace.OpCancel: "cancel", trace.OpEnd: "end",
 }
 
 func divergedNames(d trace.Diverged) []string {

@@ -28,15 +28,17 @@ var rules = []struct {
 	of    string
 	allow []string
 }{
+	{"internal/fingerprint", nil},
+	{"trace/filter", []string{"trace", "internal/fingerprint"}},
 	{"trace", nil},
 	{"internal/clock", nil},
 	{"internal/target", nil},
 	{"internal/dbtest", nil},
 	{"internal/wire/", []string{"internal/wire/"}},
-	{"analyze", []string{"trace"}},
+	{"analyze", []string{"trace", "internal/fingerprint"}},
 	{"synth", []string{"trace", "internal/wire/"}},
-	{"capture", []string{"trace", "internal/wire/", "internal/target", "internal/clock"}},
-	{"replay", []string{"trace", "internal/wire/", "internal/target", "internal/clock"}},
+	{"capture", []string{"trace", "internal/fingerprint", "internal/wire/", "internal/target", "internal/clock"}},
+	{"replay", []string{"trace", "internal/fingerprint", "internal/wire/", "internal/target", "internal/clock"}},
 	{"internal/sim", []string{"internal/wire/", "internal/target", "internal/clock"}},
 }
 

@@ -1,4 +1,4 @@
-package analyze
+package fingerprint
 
 import (
 	"strings"
@@ -105,11 +105,11 @@ func (f *folder) signBefore() bool {
 
 // operandBefore tells whether the token before index n can be the left side of
 // an operator. A - after anything else is a sign.
-func (f *folder) operandBefore(n int) bool {
-	if n == 0 {
-		return false
-	}
-	switch t := f.out[n-1]; t.kind {
+func (f *folder) operandBefore(n int) bool { return n > 0 && f.out[n-1].operand() }
+
+// operand tells whether an operator can follow.
+func (t token) operand() bool {
+	switch t.kind {
 	case literal, quoted, group:
 		return true
 	case word:
