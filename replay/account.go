@@ -79,14 +79,23 @@ func (m *measures) settle(f *flight, scheduled bool) {
 		m.service.record(f.took)
 	}
 	m.compare(f, statement)
-	if scheduled && f.leads {
-		lag := max(f.sent-f.due, 0)
-		late := max(f.sent-max(f.due, f.free), 0)
-		m.recentLag = max(m.recentLag, lag)
-		m.lag.record(lag)
-		m.late.record(late)
-		m.busy.record(lag - late)
+	if f.leads && f.due != 0 {
+		m.timing(f, scheduled)
 	}
+}
+
+// timing takes how punctual a request was. Only a schedule runs on while the
+// target is busy.
+func (m *measures) timing(f *flight, scheduled bool) {
+	late := max(f.sent-max(f.due, f.free), 0)
+	m.late.record(late)
+	if !scheduled {
+		return
+	}
+	lag := max(f.sent-f.due, 0)
+	m.recentLag = max(m.recentLag, lag)
+	m.lag.record(lag)
+	m.busy.record(lag - late)
 }
 
 func (m *measures) refused(f *flight, statement bool) {

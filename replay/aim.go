@@ -86,7 +86,10 @@ func (src *source) earlier() error {
 }
 
 func (src *source) shoot(s *session, sh shot) error {
-	return src.push(s, &record{kind: kindCancel, op: trace.OpCancel, ordinal: sh.ordinal, session: sh.session, start: sh.start, shape: sh.shape})
+	return src.push(s, &record{
+		kind: kindCancel, op: trace.OpCancel, ordinal: sh.ordinal, session: sh.session, start: sh.start, shape: sh.shape,
+		when: src.p.pace.stamp(&moment{start: sh.start}),
+	})
 }
 
 // unaimed counts the cancel requests of a block whose target is not known.

@@ -12,6 +12,7 @@ type aim struct {
 	session uint64 // its own
 	ordinal uint64 // of the event
 	start   int64  // recorded
+	due     int64  // 0 where there is no schedule
 	entry   *trace.Entry
 	done    chan struct{} // closed when the event has its outcome; nil until it is sent
 }
@@ -20,6 +21,9 @@ type aim struct {
 // is aimed at.
 func (s *session) aim(r *record) {
 	a := aim{session: r.session, ordinal: r.ordinal, start: r.start, entry: r.entry}
+	if s.p.pace.scheduled() {
+		a.due = s.p.pace.due(s, r)
+	}
 	if f := s.airborne(a.ordinal); f != nil {
 		s.aims = append(s.aims, s.fire(a, f))
 		return
@@ -83,11 +87,9 @@ func (s *session) abandonAims() {
 // after its event than it was recorded, and only while that runs.
 func (s *session) fire(a aim, f *flight) aim {
 	a.done = make(chan struct{})
-	due := s.due(a.start)
-	at := addClamped(f.sent, int64(float64(max(a.start-f.start, 0))/s.p.schedule.speed))
-	at = max(at, due)
+	at := max(addClamped(f.sent, s.p.schedule.scaled(max(a.start-f.start, 0))), a.due)
 	shoot := s.shoot
-	s.p.sessions.Go(func() { s.p.cancel(a, due, at, shoot) })
+	s.p.sessions.Go(func() { s.p.cancel(a, at, shoot) })
 	return a
 }
 
@@ -95,7 +97,7 @@ func (s *session) fire(a aim, f *flight) aim {
 const cancelTime = 10 * time.Second
 
 // cancel sends a cancel request and counts it.
-func (p *player) cancel(a aim, due, at int64, shoot func(context.Context) error) {
+func (p *player) cancel(a aim, at int64, shoot func(context.Context) error) {
 	ctx, stop := context.WithCancel(p.stopped)
 	defer stop()
 	go func() {
@@ -110,10 +112,10 @@ func (p *player) cancel(a aim, due, at int64, shoot func(context.Context) error)
 		if p.phase() != running {
 			reason, status = p.phase().String(), trace.Unsent
 		}
-		p.single(a.session, &flight{op: trace.OpCancel, entry: a.entry, due: due, sent: p.clock.Now(), status: status, reason: reason})
+		p.single(a.session, &flight{op: trace.OpCancel, entry: a.entry, due: a.due, sent: p.clock.Now(), status: status, reason: reason})
 		return
 	}
-	f := flight{op: trace.OpCancel, entry: a.entry, due: due, sent: p.clock.Now(), last: true}
+	f := flight{op: trace.OpCancel, entry: a.entry, due: a.due, sent: p.clock.Now(), last: true}
 	limited, done := context.WithTimeout(p.stopped, cancelTime)
 	defer done()
 	err := shoot(limited)

@@ -54,7 +54,7 @@ func codeOf(err error) string {
 func (s *session) connect(r *record) {
 	s.stage(r)
 	defer s.unstage()
-	due := s.due(r.start)
+	due := s.p.pace.due(s, r)
 	if r.flags&flagSkip != 0 { // a replication session: nothing of it is sent
 		s.dead, s.status = r.end.String(), trace.Skipped
 	}
@@ -64,6 +64,7 @@ func (s *session) connect(r *record) {
 	}
 	f := s.board(&s.batch[0], due)
 	f.sent = s.p.clock.Now()
+	s.sent = f.sent
 	err := s.login(r.ordinal + 1)
 	now := s.p.clock.Now()
 	f.done, f.took, f.after = true, now-f.sent, 'I'
@@ -78,7 +79,7 @@ func (s *session) connect(r *record) {
 		f.status, f.reason = trace.Error, codeOf(err)
 		s.p.refused(err)
 	}
-	s.free = now
+	s.free, s.heard = now, now
 	s.settle(false)
 }
 
@@ -128,6 +129,7 @@ func (s *session) ensure() {
 	}
 	s.restore()
 	s.free = s.p.clock.Now()
+	s.heard = s.free
 }
 
 // restore brings a session that was open when the recording began to the state

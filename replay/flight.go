@@ -15,7 +15,7 @@ type flight struct {
 	last    bool // of its request
 
 	start int64 // recorded
-	due   int64 // pace original only
+	due   int64 // 0 where its session being free is all it waits for
 	free  int64 // when the session could have sent it
 	sent  int64
 

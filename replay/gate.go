@@ -2,28 +2,40 @@ package replay
 
 import "sync"
 
-// gate decides in pace closed when a session may begin: once all sessions that
-// had ended before it began in the recording have ended in the replay. So
-// concurrency never exceeds the recorded one, however fast the sessions run.
+// gate decides in paces closed and think when a session may begin: once all
+// sessions that had ended before it began in the recording have ended in the
+// replay. So concurrency never exceeds the recorded one, however fast the
+// sessions run.
 //
 // Ends are numbered in the order of their recorded times. What a session waits
 // for is then a number: that the ends before it are over without a hole.
 type gate struct {
-	begin func(*session)
+	begin  func(*session)
+	delays bool // sessions begin as long after as they did
 
 	mu      sync.Mutex
 	open    bool // everybody may begin
 	marks   heap[mark]
-	ends    int // numbered so far
-	over    int // ends [0, over) are over in the replay
-	ahead   []bool
+	ends    int     // numbered so far
+	over    int     // ends [0, over) are over in the replay
+	ahead   []int64 // when those after that were over, 0 for not yet
 	waiting []*session
+
+	plan  *schedule
+	last  int64 // recorded time of the last end that is numbered, or of the trace's beginning
+	since int64 // when the ends [0, over) were over
+}
+
+// start says when the clock starts, and which recorded time that is.
+func (g *gate) start(plan *schedule) {
+	g.plan, g.last, g.since = plan, plan.origin, plan.base
 }
 
 // mark is the begin or the end of a recorded session.
 type mark struct {
 	at      int64
 	isEnd   bool
+	end     int64 // when it ended; at is when it had had its last reply, if that was a moment before
 	session *session
 }
 
@@ -48,9 +60,10 @@ func (g *gate) pass(horizon int64) {
 	for len(g.marks) > 0 && g.marks[0].at <= horizon {
 		m := g.marks.remove(0)
 		if m.isEnd {
+			g.last = max(g.last, m.end)
 			g.number(m.session)
 		} else {
-			m.session.needs = g.ends
+			m.session.needs, m.session.delay = g.ends, max(m.at-g.last, 0)
 			g.waiting = append(g.waiting, m.session)
 		}
 	}
@@ -68,11 +81,11 @@ func (g *gate) number(s *session) {
 }
 
 // ended notes that a session is over in the replay.
-func (g *gate) ended(s *session) {
+func (g *gate) ended(s *session, now int64) {
 	g.mu.Lock()
-	s.over = true
+	s.over = now
 	if s.numbered && s.end >= g.over {
-		g.ahead[s.end-g.over] = true
+		g.ahead[s.end-g.over] = now
 		g.advance()
 	}
 	g.release()
@@ -82,7 +95,8 @@ func (g *gate) ended(s *session) {
 // advance moves over past the ends that are over without a hole; g.mu is held.
 func (g *gate) advance() {
 	n := 0
-	for n < len(g.ahead) && g.ahead[n] {
+	for n < len(g.ahead) && g.ahead[n] != 0 {
+		g.since = max(g.since, g.ahead[n])
 		n++
 	}
 	g.ahead = g.ahead[n:]
@@ -93,7 +107,11 @@ func (g *gate) advance() {
 // have begun, so that the last of the others cannot end the replay before.
 func (g *gate) release() {
 	for len(g.waiting) > 0 && (g.open || g.waiting[0].needs <= g.over) {
-		g.begin(g.waiting[0])
+		s := g.waiting[0]
+		if s.heard = g.since; g.delays {
+			s.heard = addClamped(g.since, g.plan.scaled(s.delay))
+		}
+		g.begin(s)
 		g.waiting[0] = nil
 		g.waiting = g.waiting[1:]
 	}

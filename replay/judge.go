@@ -20,7 +20,7 @@ const (
 func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summary {
 	m := p.account.total()
 	s := &Summary{
-		Schema: 1, Source: source, Pace: p.pace, ElapsedS: elapsed.Seconds(), Partial: p.phase() == interrupted,
+		Schema: 1, Source: source, Pace: p.pace.name(), ElapsedS: elapsed.Seconds(), Partial: p.phase() == interrupted,
 		Sessions: p.source.sessions, SessionsFailed: p.account.failed, SessionsLost: p.account.lost, PeakSessions: p.most,
 		Statements: p.account.sessions.statements, Events: p.account.sessions.events,
 		Reasons: m.reasons, Errors: m.errors, EventReasons: m.eventReasons, EventErrors: m.eventErrors,
@@ -36,9 +36,12 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 		s.DivergedPct = 100 * float64(m.diverged) / float64(m.compared)
 	}
 	p.checkSums(s)
-	if p.pace == PaceOriginal {
+	if name := p.pace.name(); name == PaceOriginal || name == PaceThink {
 		s.Speed = &p.schedule.speed
-		s.judge(&m)
+	}
+	s.judge(&m)
+	if p.pace.scheduled() {
+		s.judgeTarget(&m)
 	}
 	s.warn(p)
 	return s
@@ -63,25 +66,36 @@ func (p *player) checkSums(s *Summary) {
 	s.Why = append(s.Why, why+"; this is a defect of retrace")
 }
 
-// judge tells whose fault lateness was.
+// judge tells whether replay itself was late.
 func (s *Summary) judge(m *measures) {
-	kept := true
-	s.KeptUp = &kept
 	if m.late.count() == 0 {
 		return
 	}
-	typical := int64(0)
-	if m.service.count() > 0 {
-		typical = m.service.quantile(50)
-	}
-	if late, allowed := m.late.quantile(99), max(int64(minTolerance), typical/serviceShare); late > allowed {
+	if late, allowed := m.late.quantile(99), max(int64(minTolerance), m.typical()/serviceShare); late > allowed {
 		s.Valid = false
 		s.Why = append(s.Why, fmt.Sprintf("retrace itself sent 1 %% of requests more than %s late (allowed: %s): is this machine too busy?", roughly(late), roughly(allowed)))
 	}
-	if busy, allowed := m.busy.quantile(99), max(int64(busyTolerance), typical); busy > allowed {
+}
+
+// judgeTarget tells whether the target kept up with the schedule.
+func (s *Summary) judgeTarget(m *measures) {
+	kept := true
+	s.KeptUp = &kept
+	if m.busy.count() == 0 {
+		return
+	}
+	if busy, allowed := m.busy.quantile(99), max(int64(busyTolerance), m.typical()); busy > allowed {
 		kept = false
 		s.Why = append(s.Why, fmt.Sprintf("the target did not keep up: 1 %% of requests waited more than %s for an earlier reply of their session, at most %s", roughly(busy), roughly(m.busy.max)))
 	}
+}
+
+// typical is the median service time.
+func (m *measures) typical() int64 {
+	if m.service.count() == 0 {
+		return 0
+	}
+	return m.service.quantile(50)
 }
 
 func (s *Summary) warn(p *player) {

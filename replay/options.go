@@ -11,17 +11,11 @@ import (
 	"github.com/retrace-db/retrace/trace"
 )
 
-// Paces: what makes an event due.
-const (
-	PaceOriginal = "original" // its recorded offset, divided by the speed
-	PaceClosed   = "closed"   // its session being free
-)
-
 // Options say what to replay against, and how.
 type Options struct {
 	Target   *target.Target
 	Pace     string        // "" follows the trace: original, or closed for one without a schedule
-	Speed    float64       // of pace original; 0 means 1
+	Speed    float64       // of paces original and think; 0 means 1
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
 
 	Run    io.Writer // where the run goes, as a trace; nil for nowhere
@@ -57,9 +51,9 @@ func (e *UsageError) Error() string { return e.Message }
 // Validate tells whether pace and speed make sense together.
 func (o *Options) Validate() error {
 	switch o.Pace {
-	case "", PaceOriginal, PaceClosed:
+	case "", PaceOriginal, PaceThink, PaceClosed:
 	default:
-		return &UsageError{fmt.Sprintf("unknown pace %q: there are original and closed", o.Pace), "--pace original"}
+		return &UsageError{fmt.Sprintf("unknown pace %q: there are original, think and closed", o.Pace), "--pace original"}
 	}
 	if o.Speed == 0 {
 		return nil

@@ -32,7 +32,7 @@ const graceTime = 5 * time.Second
 
 // player is a replay in progress.
 type player struct {
-	pace      string
+	pace      pace
 	schedule  schedule
 	clock     clock.Clock
 	connector connector
@@ -40,7 +40,7 @@ type player struct {
 	account   *account
 	run       *runWriter // nil when nobody wants the run
 	spill     spill
-	gate      *gate // pace closed only
+	gate      *gate // where sessions begin when others end
 	fault     func(session, ordinal uint64) bool
 
 	loops    []*loop // none where sessions have goroutines
@@ -63,19 +63,20 @@ type player struct {
 	refusal error // the first login that failed
 }
 
-func newPlayer(ctx context.Context, o *Options, pace string, in *trace.Reader) *player {
+func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *player {
 	p := &player{
-		pace: pace, clock: o.Clock, connector: o.connect, account: newAccount(), fault: o.Fault,
+		clock: o.Clock, connector: o.connect, account: newAccount(), fault: o.Fault,
 		schedule: schedule{speed: 1}, logins: make(chan struct{}, maxLogins), playing: map[*session]struct{}{},
 	}
 	if p.connector == nil {
 		p.connector = serverConnector{o.Target}
 	}
-	if o.Speed != 0 && pace == PaceOriginal {
+	if o.Speed != 0 {
 		p.schedule.speed = o.Speed
 	}
-	if pace == PaceClosed {
-		p.gate = &gate{begin: p.begin}
+	p.pace = newPace(name, &p.schedule)
+	if p.pace.follows() {
+		p.gate = &gate{begin: p.begin, delays: name == PaceThink}
 	}
 	p.stopped, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.source = newSource(p, in)
@@ -156,7 +157,7 @@ func (p *player) over(s *session) {
 		p.add(row{kind: rowEnd, session: s.id})
 	}
 	if p.gate != nil {
-		p.gate.ended(s)
+		p.gate.ended(s, p.clock.Now())
 		p.source.notify() // more of the trace may be wanted now
 	}
 }

@@ -36,7 +36,7 @@ func (g *Progress) Now() Snapshot {
 		st.recentLag = 0
 		st.mu.Unlock()
 	}
-	if p.pace == PaceOriginal && p.begun.Load() {
+	if p.pace.name() == PaceOriginal && p.begun.Load() {
 		s.Offset = time.Duration(max(p.schedule.recorded(p.clock.Now())-p.schedule.origin, 0))
 	}
 	return s

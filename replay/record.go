@@ -27,6 +27,7 @@ type record struct {
 	ordinal uint64
 	session uint64 // of the cancel request
 	start   int64  // recorded
+	when    int64  // the pace's, see pace.stamp
 	settled uint64 // events with a smaller ordinal had their replies when this was sent
 	rows    uint64 // recorded
 	shape   entryRef
@@ -65,7 +66,7 @@ var endingWords = [...]string{
 func (e ending) String() string { return endingWords[e] }
 
 // recordHeader is the size of a record without its bytes.
-const recordHeader = 4 + 6 + 2 + 8*5 + 8
+const recordHeader = 4 + 6 + 2 + 8*6 + 8
 
 func (r *record) size() int { return recordHeader + len(r.bytes) }
 
@@ -79,6 +80,7 @@ func (r *record) encode(dst []byte) []byte {
 	dst = le.AppendUint64(dst, uint64(r.start))
 	dst = le.AppendUint64(dst, r.settled)
 	dst = le.AppendUint64(dst, r.rows)
+	dst = le.AppendUint64(dst, uint64(r.when))
 	dst = le.AppendUint32(dst, r.shape.epoch)
 	dst = le.AppendUint32(dst, r.shape.slot)
 	return append(dst, r.bytes...)
@@ -104,7 +106,8 @@ func (r *record) decode(b []byte) {
 	r.start = int64(le.Uint64(b[28:]))
 	r.settled = le.Uint64(b[36:])
 	r.rows = le.Uint64(b[44:])
-	r.shape.epoch = le.Uint32(b[52:])
-	r.shape.slot = le.Uint32(b[56:])
+	r.when = int64(le.Uint64(b[52:]))
+	r.shape.epoch = le.Uint32(b[60:])
+	r.shape.slot = le.Uint32(b[64:])
 	r.bytes = b[recordHeader:n:n]
 }

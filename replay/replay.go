@@ -70,7 +70,7 @@ func (p *player) prepare(ctx context.Context, o *Options, h *trace.Header) error
 	if o.Run == nil {
 		return nil
 	}
-	p.run, err = newRunWriter(o.Run, p.runHeader(ctx, o, h, found), p.account, p.pace == PaceOriginal, p.clock.Now)
+	p.run, err = newRunWriter(o.Run, p.runHeader(ctx, o, h, found), p.account, p.pace.scheduled(), p.clock.Now)
 	return err
 }
 
@@ -79,11 +79,12 @@ func (p *player) runHeader(ctx context.Context, o *Options, h *trace.Header, fou
 	run := trace.Header{
 		Engine: h.Engine, EngineVersion: found.version, MadeBy: trace.ByReplay, Tool: o.Tool,
 		Started: time.Unix(0, p.clock.Now()).UTC().Format(time.RFC3339Nano), Timing: trace.TimingOriginal,
-		Run: &trace.Run{Source: h.Trace, Label: o.Label, Number: o.Number, Pace: p.pace, DurationS: o.Duration.Seconds()},
+		Run: &trace.Run{Source: h.Trace, Label: o.Label, Number: o.Number, Pace: p.pace.name(), DurationS: o.Duration.Seconds()},
 	}
-	if p.pace == PaceClosed {
+	if !p.pace.scheduled() {
 		run.Timing = trace.TimingClosedLoop
-	} else {
+	}
+	if name := p.pace.name(); name == PaceOriginal || name == PaceThink {
 		run.Run.Speed = p.schedule.speed
 	}
 	if o.Target != nil {
@@ -106,9 +107,12 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 		defer p.closeLoops()
 	}
 	p.connectOpen()
-	p.schedule.origin, p.schedule.base = p.source.first, p.clock.Now()+int64(lead)
-	if p.pace == PaceClosed {
-		p.schedule.base = p.clock.Now()
+	p.schedule.origin, p.schedule.base = p.source.first, p.clock.Now()
+	if p.pace.scheduled() {
+		p.schedule.base += int64(lead)
+	}
+	if p.gate != nil {
+		p.gate.start(&p.schedule)
 	}
 	p.begun.Store(true)
 	if o.Duration > 0 {

@@ -14,6 +14,7 @@ func (l listener) Reply(r *pg.Reply) {
 	if s.losing != "" && r.Outcome == pg.Lost {
 		r.Reason = s.losing
 	}
+	s.heard = max(s.heard, r.Done)
 	if f := s.copying; f != nil && f.ordinal == r.Ordinal {
 		f.answered(r)
 		s.attach()

@@ -12,31 +12,30 @@ type schedule struct {
 // due is when what was recorded at start is due. Times beyond what an int64
 // holds, as speeds near zero make them, are the last there is.
 func (s *schedule) due(start int64) int64 {
-	offset := start - s.origin
-	if s.speed != 1 {
-		scaled := float64(offset) / s.speed
-		switch {
-		case scaled >= math.MaxInt64:
-			offset = math.MaxInt64
-		case scaled <= math.MinInt64:
-			offset = math.MinInt64
-		default:
-			offset = int64(scaled)
-		}
+	return addClamped(s.base, s.scaled(start-s.origin))
+}
+
+// scaled is how much of the replay a recorded stretch takes.
+func (s *schedule) scaled(recorded int64) int64 {
+	if s.speed == 1 {
+		return recorded
 	}
-	return addClamped(s.base, offset)
+	return clamped(float64(recorded) / s.speed)
 }
 
 // recorded is the reverse of due: how far in the trace the replay is at now.
 func (s *schedule) recorded(now int64) int64 {
-	scaled := float64(now-s.base) * s.speed
-	if scaled >= math.MaxInt64 {
+	return addClamped(s.origin, clamped(float64(now-s.base)*s.speed))
+}
+
+func clamped(f float64) int64 {
+	switch {
+	case f >= math.MaxInt64:
 		return math.MaxInt64
-	}
-	if scaled <= math.MinInt64 {
+	case f <= math.MinInt64:
 		return math.MinInt64
 	}
-	return addClamped(s.origin, int64(scaled))
+	return int64(f)
 }
 
 func addClamped(a, b int64) int64 {

@@ -28,16 +28,19 @@ type session struct {
 	early bool         // it was open when the recording began
 
 	// The reader's. captured is final once the queue is closed.
-	queue    queue
-	waits    waits
-	captured counts
-	lastRead uint64
-	lastEnd  int64         // of the latest recorded reply
-	epoch    atomic.Uint32 // of the entries it uses
+	queue     queue
+	waits     waits
+	captured  counts
+	lastRead  uint64
+	lastEnd   int64         // of the latest recorded reply
+	lastStart int64         // of the latest event, or when it began
+	epoch     atomic.Uint32 // of the entries it uses
 
 	// The gate's.
-	needs, end     int
-	numbered, over bool
+	needs, end int
+	numbered   bool
+	over       int64 // when it was over in the replay, 0 before
+	delay      int64 // recorded, from the last of the ends it needs to its beginning
 
 	// The player's.
 	line      line                        // under mu, since others poke it
@@ -49,9 +52,12 @@ type session struct {
 	copying   *flight // a COPY whose data are being sent, taken out of the ring
 	batch     []staged
 	out, in   []byte
-	unread    int   // bytes sent since nothing was outstanding
-	free      int64 // when the last reply that was waited for was complete
-	was       byte  // recorded transaction state at this point
+	unread    int    // bytes sent since nothing was outstanding
+	free      int64  // when the last reply that was waited for was complete
+	heard     int64  // when the last reply came, waited for or not
+	sent      int64  // when the last request went out
+	waited    uint64 // events with a smaller ordinal were waited for before that
+	was       byte   // recorded transaction state at this point
 	counts    counts
 	prepared  prepared
 	reprepare [][]byte // Parse messages to send before the request
@@ -117,7 +123,7 @@ func (s *session) enter() {
 	case r.op == trace.OpConnect:
 		s.consume(&r)
 		s.connect(&r)
-	default:
+	case s.awaitDue(s.heard):
 		s.ensure()
 	}
 }
@@ -160,6 +166,12 @@ func (s *session) special(r *record) {
 		return
 	}
 	s.aim(r)
+}
+
+// pause is how long the client had been silent at a recorded time, since it had
+// sent or received something. The reader asks.
+func (s *session) pause(at int64) int64 {
+	return max(at-max(s.lastStart, s.waits.end), 0)
 }
 
 // peek finds the next record, waiting for it if need be; false at the end. Its
@@ -288,7 +300,7 @@ func (s *session) count(f *flight, kind rowKind) {
 	s.counts.count(f.op, f.status)
 	st := s.p.account.of(s.id)
 	st.mu.Lock()
-	st.settle(f, s.p.pace == PaceOriginal)
+	st.settle(f, s.p.pace.scheduled())
 	if s.p.run != nil {
 		s.p.run.add(st, f.row(s.id, kind))
 	}

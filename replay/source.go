@@ -26,10 +26,6 @@ const (
 	// crawl is how often it reads a block nevertheless: what it looks for may
 	// be what the sessions that run are blocked by.
 	crawl = 100 * time.Millisecond
-	// lookAhead is how far ahead of its clock pace original reads, in the
-	// trace's time and in the replay's: a block holds a second of the trace,
-	// and reading it takes a moment.
-	lookAhead = 2 * time.Second
 )
 
 // endSlack is how long before its recorded end a session counts as ended, once
@@ -39,8 +35,7 @@ const (
 const endSlack = int64(10 * time.Millisecond)
 
 // source goes through the trace once and feeds the sessions. It reads no
-// further than they need: in pace original a little ahead of the clock, in pace
-// closed when a session has run dry.
+// further than they need, which is for the pace to say.
 type source struct {
 	p       *player
 	in      *trace.Reader
@@ -171,17 +166,10 @@ func (src *source) notify() {
 
 // idle is how long there is no need to read: 0 means now.
 func (src *source) idle() time.Duration {
-	switch {
-	case src.p.phase() == expired: // the rest is read through, to be counted
+	if src.p.phase() == expired { // the rest is read through, to be counted
 		return src.unless(src.queued.Load() < prefetch || src.hungry.Load() > 0)
-	case src.p.pace == PaceOriginal:
-		return src.untilDue()
 	}
-	more, waiting := src.p.gate.undecided()
-	if waiting >= maxWaiting {
-		return crawl
-	}
-	return src.unless(more || src.hungry.Load() > 0 || src.queued.Load() < prefetch)
+	return src.p.pace.rest(src)
 }
 
 func (src *source) unless(now bool) time.Duration {
@@ -189,13 +177,6 @@ func (src *source) unless(now bool) time.Duration {
 		return 0
 	}
 	return time.Hour // or until notified
-}
-
-// untilDue is how long what was read last is still far enough ahead.
-func (src *source) untilDue() time.Duration {
-	now := src.p.clock.Now()
-	ahead := src.p.schedule.due(addClamped(src.horizon, -int64(lookAhead)))
-	return time.Duration(max(addClamped(ahead, -int64(lookAhead))-now, 0))
 }
 
 // limit is how much of a session's queue stays in memory.
@@ -284,6 +265,8 @@ func (src *source) event(e *trace.Event) error {
 	src.total.captured(op)
 	s.captured.captured(op)
 	r := src.record(e, s.waits.before(e.Start))
+	r.when = src.p.pace.stamp(&moment{start: e.Start, pause: s.pause(e.Start)})
+	s.lastStart = e.Start
 	if s.unplayable() && op != trace.OpEnd {
 		r.flags, r.end, r.bytes = r.flags|flagSkip, skipNotReplayable, nil
 	}
@@ -301,7 +284,7 @@ func (src *source) event(e *trace.Event) error {
 		s.lastEnd = max(s.lastEnd, e.End())
 	}
 	if op == trace.OpEnd {
-		src.sessionEnds(s, max(s.lastEnd, e.Start-endSlack))
+		src.sessionEnds(s, e.Start)
 	}
 	return nil
 }
@@ -400,7 +383,7 @@ func (src *source) session(e *trace.Event) *session {
 	}
 	state := src.states[e.Session]
 	delete(src.states, e.Session)
-	s := src.begin(e.Session, state)
+	s := src.begin(e.Session, state, e.Start)
 	if e.Entry.Op != trace.OpConnect && state == nil {
 		src.unknownFrom++
 	}
@@ -417,7 +400,7 @@ func (src *source) open() []*session {
 	var all []*session
 	for id, state := range src.states {
 		if state.Ordinal > 0 {
-			all = append(all, src.begin(id, state))
+			all = append(all, src.begin(id, state, src.first))
 		}
 	}
 	for _, s := range all {
@@ -426,8 +409,10 @@ func (src *source) open() []*session {
 	return all
 }
 
-func (src *source) begin(id uint64, state *trace.State) *session {
+// begin is a session that begins at a recorded time.
+func (src *source) begin(id uint64, state *trace.State, at int64) *session {
 	s := newSession(src.p, id, state)
+	s.lastStart = at
 	src.live[id] = s
 	src.sessions++
 	return s
@@ -437,7 +422,7 @@ func (src *source) begin(id uint64, state *trace.State) *session {
 func (src *source) sessionEnds(s *session, at int64) {
 	delete(src.live, s.id)
 	if src.p.gate != nil {
-		src.p.gate.add(mark{at: at, isEnd: true, session: s})
+		src.p.gate.add(mark{at: max(s.lastEnd, at-endSlack), isEnd: true, end: at, session: s})
 	}
 	s.queue.close()
 }

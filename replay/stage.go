@@ -45,20 +45,13 @@ func (s *session) flush() {
 		s.awaitCopyIn()
 	}
 	s.await(last.settled)
-	due := s.due(first.start)
+	due := s.p.pace.due(s, &first.record)
 	if !s.awaitDue(due) {
 		s.leave(due)
 		return
 	}
 	s.decide()
 	s.send(due)
-}
-
-func (s *session) due(start int64) int64 {
-	if s.p.pace != PaceOriginal {
-		return 0
-	}
-	return s.p.schedule.due(start)
 }
 
 // leave gives every event of the request the outcome that nothing is sent.
@@ -93,6 +86,7 @@ func (s *session) board(b *staged, due int64) *flight {
 func (s *session) send(due int64) {
 	outstanding := s.pending() != nil
 	now := s.p.clock.Now()
+	s.sent, s.waited = now, s.batch[len(s.batch)-1].settled
 	switch {
 	case s.batch[len(s.batch)-1].flags&flagRequestEnd != 0:
 		s.unflushed = noOrdinal

@@ -6,7 +6,7 @@ type Summary struct {
 	Source   string   `json:"source"` // identity of the trace
 	Target   string   `json:"target"`
 	Pace     string   `json:"pace"`
-	Speed    *float64 `json:"speed"` // null where there is no schedule
+	Speed    *float64 `json:"speed"` // null where it has no meaning
 	ElapsedS float64  `json:"elapsed_s"`
 	Partial  bool     `json:"partial"` // interrupted: the rest of the trace was not read
 
@@ -33,7 +33,7 @@ type Summary struct {
 	DivergedPct    float64 `json:"diverged_pct"`   // of compared
 
 	ServiceUS       *Spread `json:"service_us"`
-	ScheduleErrorUS *Spread `json:"schedule_error_us"` // null where there is no schedule
+	ScheduleErrorUS *Spread `json:"schedule_error_us"` // null where nothing is waited for but replies
 	LagUS           *Spread `json:"lag_us"`
 	BusyUS          *Spread `json:"busy_us"` // the part of the lag that the target made
 

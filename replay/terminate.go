@@ -17,7 +17,7 @@ func (s *session) terminate(r *record) {
 		s.await(r.ordinal) // the server ended it then; now it has not
 	}
 	s.await(r.settled)
-	due := s.due(r.start)
+	due := s.p.pace.due(s, r)
 	if r.flags&flagSkip == 0 && !s.awaitDue(due) || s.dead != "" {
 		s.leave(due)
 		return
@@ -39,7 +39,7 @@ func (s *session) terminate(r *record) {
 	}
 	if r.end != endNone {
 		f.reason = r.end.String()
-	} else if s.p.pace == PaceClosed {
+	} else if s.p.gate != nil {
 		s.awaitClose()
 	}
 	s.hangUp(now, f.reason)
@@ -49,7 +49,7 @@ func (s *session) terminate(r *record) {
 const closeTime = time.Second
 
 // awaitClose waits until the server has closed the connection, which it does
-// once the session has given up its slot: in pace closed the next session may
+// once the session has given up its slot: the next session may
 // begin at once, and the server may have no slot to spare.
 func (s *session) awaitClose() {
 	if s.dead != "" || s.pending() != nil {

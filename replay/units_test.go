@@ -147,6 +147,7 @@ func TestJudge(t *testing.T) {
 		}
 		s := &Summary{Valid: true}
 		s.judge(&m)
+		s.judgeTarget(&m)
 		if s.Valid != c.valid || *s.KeptUp != c.kept || (len(s.Why) > 0) != (!c.valid || !c.kept) {
 			t.Errorf("%s: valid %v, kept up %v, %v", c.name, s.Valid, *s.KeptUp, s.Why)
 		}

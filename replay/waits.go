@@ -9,6 +9,7 @@ const maxWaits = 65536
 // sent an event. The reader keeps one per live session.
 type waits struct {
 	settled uint64 // events with a smaller ordinal had been answered
+	end     int64  // when the last of these replies was complete
 	sent    []awaited
 	first   int // sent[:first] are done with
 }
@@ -37,6 +38,9 @@ func (w *waits) before(start int64) uint64 {
 
 func (w *waits) drop() {
 	w.settled = w.sent[w.first].ordinal + 1
+	if w.sent[w.first].known {
+		w.end = max(w.end, w.sent[w.first].end)
+	}
 	w.first++
 	switch {
 	case w.first == len(w.sent):

@@ -25,8 +25,8 @@ type replayCmd struct {
 	Before              string        `placeholder:"COMMAND" help:"Run this shell command before each replay, to bring the data back; its environment has RETRACE_TARGET, RETRACE_LABEL and RETRACE_RUN."`
 	Write               string        `short:"w" placeholder:"RUN" help:"Write what was measured, as a trace; - is stdout. A directory (DIR/) gets a file LABEL-N.run for each replay."`
 	Label               string        `placeholder:"NAME" help:"What reports call the run."`
-	Pace                string        `enum:"original,closed," default:"" placeholder:"original|closed" help:"When a request is due: at its recorded time, or when its session is free. Follows the trace if not given."`
-	Speed               *float64      `placeholder:"N" help:"With pace original: N times as fast as recorded."`
+	Pace                string        `enum:"original,think,closed," default:"" placeholder:"original|think|closed" help:"When a request is due: at its recorded time, its client's recorded pause after the reply before it, or when its session is free. Follows the trace if not given."`
+	Speed               *float64      `placeholder:"N" help:"With paces original and think: N times as fast as recorded."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
 	MaxDiverged         percentage    `default:"1%" placeholder:"P%" help:"Exit with 3 if more statements than this differ from the recording (${default})."`
 	AllowCapturedTarget bool          `help:"Replay even against the server that was recorded."`
