@@ -252,7 +252,7 @@ func (src *source) events(all []trace.Event) error {
 		}
 	}
 	if src.p.gate != nil {
-		src.p.gate.pass(src.previous)
+		src.p.gate.pass(addClamped(src.previous, -endSlack)) // an end in the next block may count as that much earlier
 	}
 	src.unaimed()
 	return nil
