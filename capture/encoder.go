@@ -25,6 +25,9 @@ type encoder struct {
 	answer   trace.Reply
 	number   [24]byte
 	last     written // the event emitted last
+	waiting  bool    // recording was never switched on yet
+	begins   int64   // when it was, if not from the beginning
+	pause    int64   // when it was switched off
 
 	describing []byte // what describe is asked about
 	describe   func() (string, []uint32)
@@ -38,7 +41,7 @@ type written struct {
 }
 
 func newEncoder(r *Recorder) *encoder {
-	e := &encoder{recorder: r, live: map[uint64]*life{}}
+	e := &encoder{recorder: r, live: map[uint64]*life{}, waiting: r.options.Paused}
 	e.describe = func() (string, []uint32) { return pg.Describe(e.describing) }
 	return e
 }
@@ -57,6 +60,9 @@ func (e *encoder) begin() error {
 		source.Settings = maps.Clone(*s)
 		h.Source = &source
 	}
+	if e.begins != 0 {
+		h.Started = rfc3339(e.begins)
+	}
 	w, err := trace.NewWriter(e.recorder.options.Out, h, trace.WriterOptions{States: e.states, Now: e.recorder.options.Now})
 	e.w = w
 	return err
@@ -65,11 +71,12 @@ func (e *encoder) begin() error {
 // generation is never 0, so that the zero ref is nobody's.
 func (e *encoder) generation() int { return e.w.Generation() + 1 }
 
-// states are all live sessions that have said who they are, for a new segment.
+// states are all live sessions that are recorded and have said who they are, for
+// a new segment.
 func (e *encoder) states() []trace.State {
 	var all []trace.State
 	for _, l := range e.live {
-		if l.next > 0 {
+		if l.next > 0 && !l.left {
 			all = append(all, l.state())
 		}
 	}
@@ -80,7 +87,7 @@ func (e *encoder) states() []trace.State {
 // batch writes what one stripe has collected.
 func (e *encoder) batch(rows []row) {
 	defer e.recovered()
-	if !e.begun() {
+	if !e.begun() && !e.waiting {
 		e.check(e.begin())
 	}
 	for i := range rows {
@@ -125,6 +132,10 @@ func (e *encoder) apply(l *life, r *row) {
 		e.gap(l, r)
 	case rowFault:
 		e.faulted(l, r)
+	case rowLeft:
+		l.left = true
+	case rowJoined:
+		e.joined(l, r)
 	case rowEnded:
 		e.ended(l)
 	}
@@ -133,9 +144,8 @@ func (e *encoder) apply(l *life, r *row) {
 func (e *encoder) started(l *life, r *row) {
 	l.startup, l.begun = r.startup, r.at
 	e.live[l.id] = l
-	if e.broken == nil {
-		s := l.state()
-		e.check(e.w.State(&s))
+	if l.left = r.flags&flagLeftOut != 0; !l.left {
+		e.tellState(l)
 	}
 }
 

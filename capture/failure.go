@@ -78,11 +78,15 @@ func (e *encoder) tell(l *life) {
 // gap records what a tap has dropped.
 func (e *encoder) gap(l *life, r *row) {
 	p := &l.policy
-	if p.lossy && !p.told && r.ordinal == p.last+1 {
+	left := r.flags&flagLeftOut != 0
+	if p.lossy && !p.told && r.ordinal == p.last+1 && !left {
 		p.last = r.prepare // one gap for what was lost on both sides of the queue
 		return
 	}
-	e.record(trace.Gap{Session: l.id, First: r.ordinal, Last: r.prepare, Start: r.at, Why: r.reason})
+	if left {
+		e.tell(l)
+	}
+	e.record(trace.Gap{Session: l.id, First: r.ordinal, Last: r.prepare, Start: r.at, Why: r.reason, LeftOut: left})
 	l.next = r.prepare + 1
 }
 
@@ -103,8 +107,12 @@ func (e *encoder) record(g trace.Gap) {
 
 // count puts a gap into the summary.
 func (e *encoder) count(g trace.Gap) {
+	if g.LeftOut {
+		e.recorder.leftOut.add(g.Why, 0, g.Events())
+		return
+	}
 	e.counted++
-	e.missing += g.Last - g.First + 1
+	e.missing += g.Events()
 	if len(e.gaps) < listedGaps {
 		e.gaps = append(e.gaps, g)
 	}
@@ -190,6 +198,9 @@ func (e *encoder) close() {
 			return
 		}
 	}
+	for _, g := range e.recorder.leftOut.gaps(e.recorder.options.Now()) {
+		e.check(e.w.Gap(g))
+	}
 	e.check(e.w.Close())
 }
 
@@ -198,6 +209,6 @@ func (e *encoder) totals() trace.Totals {
 	if e.w != nil {
 		t = e.w.Totals()
 	}
-	t.Gaps, t.Missing = e.counted, e.missing
+	t.Gaps, t.Missing, t.LeftOut = e.counted, e.missing, e.recorder.leftOut.events()
 	return t
 }

@@ -18,9 +18,11 @@ const (
 // policy decides which events of one session are recorded. What it drops is a
 // run of ordinals that begins with a request and ends where the session is idle
 // with nothing under way, so that a transaction is recorded whole or not at all
-// as long as there is any room to do so.
+// as long as there is any room to do so. What is left out on purpose also begins
+// where the session is idle: then nothing is torn.
 type policy struct {
 	dropping bool
+	left     bool // on purpose: until join
 	torn     bool // what was recorded before left a transaction, a request or a COPY open
 	copying  bool // it is a COPY, whose data is being dropped
 	inside   bool // the last event did not end its request
@@ -63,6 +65,7 @@ func (p *policy) mustDrop(level pressure) bool {
 // when a stretch of drops ends just before it.
 func (p *policy) request(s step, level pressure, why string) (keep, over bool) {
 	switch {
+	case p.left:
 	case !p.dropping && p.mustDrop(level):
 		p.begin(s.op == pg.OpCopy, why)
 	case p.dropping && level == relaxed && p.idle():
@@ -80,6 +83,15 @@ func (p *policy) begin(copying bool, why string) {
 	p.dropping, p.torn, p.copying = true, !p.idle(), copying
 	p.lossy, p.told, p.why = false, false, why
 }
+
+// leave begins to leave the session's events out; join ends that, and is for a
+// session that is idle, as leave is but for one that begins.
+func (p *policy) leave(why string) {
+	p.begin(false, why)
+	p.left, p.torn = true, false
+}
+
+func (p *policy) join() { p.dropping, p.left = false, false }
 
 // miss adds events to the gap.
 func (p *policy) miss(first, last uint64, start int64) {
@@ -105,7 +117,11 @@ func (p *policy) takeGap() (gap row, ok bool) {
 		return row{}, false
 	}
 	p.told = true
-	return row{kind: rowGap, ordinal: p.first, prepare: p.last, at: p.start, reason: p.why}, true
+	gap = row{kind: rowGap, ordinal: p.first, prepare: p.last, at: p.start, reason: p.why}
+	if p.left {
+		gap.flags = flagLeftOut
+	}
+	return gap, true
 }
 
 // except takes the events from first to last out of the gap, since they will be

@@ -6,6 +6,8 @@ import "github.com/retrace-db/retrace/trace"
 type Recorded struct {
 	trace.Totals
 	Gaps    []trace.Gap // the first of them; Totals has their number
+	LeftOut []LeftOut   // on purpose, by reason
+	On      bool        // recording is switched on
 	Faults  int64       // sessions whose protocol could not be understood
 	Trouble error       // why the trace could not be written at some time, or nil
 	Broken  bool        // it still cannot
@@ -21,6 +23,7 @@ func (r *Recorder) publish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.snapshot = Recorded{Totals: e.totals(), Gaps: e.gaps, Faults: r.faults.Load(), Trouble: e.trouble, Broken: e.broken != nil}
+	r.snapshot.LeftOut, r.snapshot.On = r.leftOut.list(), !r.off.Load()
 	r.err = e.broken
 }
 

@@ -20,6 +20,7 @@ type RecorderOptions struct {
 	QueueBytes int64         // room between the sessions and the encoder; default 16 MiB
 	EventBytes int           // of one event's bytes that are kept; default pg's
 	Flush      time.Duration // how often the trace is brought up to date; default 0.9 s
+	Paused     bool          // record nothing before Start
 	Now        func() int64  // ns since the Unix epoch, never stepping
 }
 
@@ -45,6 +46,11 @@ type Recorder struct {
 	waiting atomic.Int64
 	server  atomic.Pointer[map[string]string]
 
+	off     atomic.Bool  // sessions are followed, not recorded
+	starts  atomic.Int64 // how often it was switched on in between
+	leftOut leftOut
+	orders  chan func() // for the encoder's goroutine
+
 	encoder *encoder
 	stop    chan struct{}
 	done    chan struct{}
@@ -66,7 +72,8 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	if o.Now == nil {
 		o.Now = clock.NewTimers().Now
 	}
-	r := &Recorder{options: o, ids: randomBits(), stop: make(chan struct{}), done: make(chan struct{})}
+	r := &Recorder{options: o, ids: randomBits(), orders: make(chan func()), stop: make(chan struct{}), done: make(chan struct{})}
+	r.off.Store(o.Paused)
 	r.queue.limit = o.QueueBytes
 	r.queue.step = min(creditStep, o.QueueBytes/(8*stripes))
 	r.encoder = newEncoder(r)
@@ -97,6 +104,10 @@ func (r *Recorder) session(onKey func(pid uint32, key []byte)) *tap {
 
 // cancel records a cancel request, a session of its own with one event.
 func (r *Recorder) cancel(target, ordinal uint64, start, done int64) {
+	if r.off.Load() {
+		r.passed(whyOff, 1, 1)
+		return
+	}
 	t := r.session(nil)
 	t.put(row{kind: rowCancel, size: target, prepare: ordinal, at: start, done: done}, nil)
 	t.put(row{kind: rowEnded, at: done}, nil)
@@ -156,6 +167,8 @@ func (r *Recorder) run() {
 				pause = drainEvery
 			}
 			wait.Reset(pause)
+		case do := <-r.orders:
+			do()
 		case <-r.stop:
 			r.drain(true)
 			r.encoder.close()
@@ -168,7 +181,7 @@ func (r *Recorder) run() {
 // drain gives the encoder what the stripes hold, and tells whether that was
 // anything.
 func (r *Recorder) drain(last bool) (worked bool) {
-	if !last && !r.encoder.begun() && !r.mayBegin() {
+	if !last && !r.encoder.waiting && !r.encoder.begun() && !r.mayBegin() {
 		return false
 	}
 	for i := range r.stripes {

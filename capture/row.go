@@ -17,14 +17,17 @@ const (
 	rowFault
 	rowCancel
 	rowGap
-	rowEnded // nothing more comes from this session
+	rowLeft   // from here on the session is left out
+	rowJoined // it is recorded (again) from this ordinal on
+	rowEnded  // nothing more comes from this session
 )
 
 // row flags
 const (
 	flagRequestEnd = 1 << iota
 	flagOverLimit
-	flagAll // Deallocated: all statements with a name
+	flagAll     // Deallocated: all statements with a name
+	flagLeftOut // Started: the session is left out for now; Gap: it was on purpose
 )
 
 // row is what a tap tells the encoder. It is one type for all kinds so that a

@@ -78,20 +78,29 @@ func checkResolved(t *testing.T, events map[uint64][]trace.Event) {
 
 // lastState is the last state record that is not a session's first.
 func lastState(t *testing.T, rec *recording) (last trace.State) {
+	each(t, rec, func(s *trace.State) {
+		if s.Ordinal > 0 {
+			last = *s
+		}
+	})
+	return last
+}
+
+// each goes through the state records of a recording that has ended.
+func each(t *testing.T, rec *recording, do func(*trace.State)) {
+	t.Helper()
 	in := trace.NewReader(bytes.NewReader(rec.out.b.Bytes()), "memory")
 	for {
 		var b trace.Batch
 		err := in.Next(&b)
 		if err == io.EOF {
-			return last
+			return
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range b.States {
-			if s.Ordinal > 0 {
-				last = s
-			}
+		for i := range b.States {
+			do(&b.States[i])
 		}
 	}
 }

@@ -20,6 +20,11 @@ type tap struct {
 	policy   policy
 	held     held
 
+	unwanted string  // why the session is never recorded, or ""
+	recorded bool    // some of it may be in the trace
+	unnamed  unnamed // followed while the session is left out
+	starts   int64   // of the recorder's, when a fault came while the session was left out
+
 	settings map[string]string // reported by the server during login
 	loggedIn bool
 	now      int64  // of what the client sent last
@@ -95,7 +100,12 @@ func (t *tap) end(now int64, reason string) {
 	}
 	t.ended = true
 	t.tellGap()
-	t.put(row{kind: rowEnded, at: now}, nil)
+	if t.policy.left && !t.recorded {
+		t.recorder.passed(t.policy.why, 1, 0)
+	}
+	if t.unwanted == "" {
+		t.put(row{kind: rowEnded, at: now}, nil)
+	}
 }
 
 func (t *tap) close(now int64, reason string) {
@@ -114,15 +124,23 @@ func (t *tap) recovered(now int64) {
 // What was half read and what is still to come are one gap.
 func (t *tap) fail(err error, now int64) {
 	t.fault = err
+	t.recorder.faults.Add(1)
+	if t.policy.left {
+		t.starts = t.recorder.starts.Load()
+		return
+	}
 	t.tellGap()
 	last := max(t.next, t.conv.LastOrdinal())
 	t.put(row{kind: rowFault, at: now, ordinal: t.next, prepare: last, reason: "unreadable: " + err.Error()}, nil)
 	t.next = last + 1
-	t.recorder.faults.Add(1)
 }
 
 // endAfterFault records the end of a session that could not be read to its end.
 func (t *tap) endAfterFault(now int64, reason string) {
+	if t.policy.left {
+		t.neverJoined(now)
+		return
+	}
 	t.put(row{kind: rowRequest, op: pg.OpEnd, ordinal: t.next, at: now, flags: flagRequestEnd, prepare: pg.NoPrepare}, nil)
 	t.put(row{kind: rowReply, ordinal: t.next, at: now, done: now, reason: reason, prepare: pg.NoPrepare}, nil)
 }
@@ -140,10 +158,13 @@ func (t *tap) put(r row, name []byte) {
 	t.stripe.put(&r, name, &t.recorder.queue)
 }
 
-// tellGap names what was dropped until now.
+// tellGap names what was dropped until now. Of a session that is not in the
+// trace there is nothing to name.
 func (t *tap) tellGap() {
-	if gap, ok := t.policy.takeGap(); ok {
+	if gap, ok := t.policy.takeGap(); ok && t.recorded {
 		t.put(gap, nil)
+	} else if ok {
+		t.recorder.passed(gap.reason, 0, gap.prepare-gap.ordinal+1)
 	}
 	t.held.drop()
 }
@@ -152,7 +173,7 @@ func (t *tap) tellGap() {
 
 func (t *tap) Started(s pg.Startup) {
 	s.Settings = maps.Clone(s.Settings)
-	t.put(row{kind: rowStarted, startup: &s, at: t.now}, nil)
+	t.begin(&s)
 	if !t.recorder.knowsServer() {
 		t.settings = map[string]string{}
 	}
@@ -160,6 +181,11 @@ func (t *tap) Started(s pg.Startup) {
 
 func (t *tap) Request(r *pg.Request) {
 	t.next = r.Ordinal + 1
+	t.turn(r)
+	if t.policy.left {
+		t.policy.request(step{r.Ordinal, r.Start, r.Op, r.RequestEnd}, relaxed, "")
+		return
+	}
 	if r.Op == pg.OpConnect || r.Op == pg.OpEnd {
 		// They weigh little and say much: they are recorded whatever is not.
 		t.tellGap()
@@ -214,6 +240,13 @@ func (t *tap) after(first, last uint64, rows []row) {
 }
 
 func (t *tap) Prepared(name []byte, ordinal uint64, message []byte) {
+	switch {
+	case t.unwanted != "":
+		return
+	case t.policy.left && len(name) == 0:
+		t.unnamed.prepared(ordinal, message)
+		return
+	}
 	if t.recorder.pressure() == full {
 		message = nil // its text is lost; that it exists is not
 	}
@@ -221,6 +254,13 @@ func (t *tap) Prepared(name []byte, ordinal uint64, message []byte) {
 }
 
 func (t *tap) Deallocated(name []byte) {
+	switch {
+	case t.unwanted != "":
+		return
+	case t.policy.left && name != nil && len(name) == 0:
+		t.unnamed.dropped()
+		return
+	}
 	r := row{kind: rowDeallocated}
 	if name == nil {
 		r.flags = flagAll

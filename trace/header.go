@@ -35,7 +35,8 @@ type Header struct {
 	EngineVersion string   `json:"engine_version,omitempty"`
 	MadeBy        string   `json:"made_by"`
 	Tool          string   `json:"tool,omitempty"`
-	Started       string   `json:"started"` // RFC 3339 with nanoseconds, UTC
+	Started       string   `json:"started"`               // RFC 3339 with nanoseconds, UTC
+	PausedFrom    string   `json:"paused_from,omitempty"` // nothing was recorded from then until Started
 	Timing        string   `json:"timing"`
 	Source        *Source  `json:"source,omitempty"`
 	Run           *Run     `json:"run,omitempty"`
@@ -70,7 +71,7 @@ func (h *Header) IsRun() bool { return h.Run != nil }
 // known are the keys of Header itself.
 var known = []string{
 	"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
-	"made_by", "tool", "started", "timing", "source", "run", "columns",
+	"made_by", "tool", "started", "paused_from", "timing", "source", "run", "columns",
 }
 
 type plainHeader Header

@@ -62,6 +62,7 @@ func (w *Writer) openSegment() error {
 		return w.fail(err)
 	}
 	w.seg.started = true
+	w.header.PausedFrom = "" // of one segment
 	return w.openStates()
 }
 
@@ -147,6 +148,19 @@ func (w *Writer) sealTrailer() {
 	stored := w.buf[headerSize:]
 	h.stored, h.body = uint32(len(stored)), crc32.Checksum(stored, castagnoli)
 	h.put(w.buf)
+}
+
+// NewSegment writes what is held, ends the segment and begins the next one, whose
+// start block change may amend. If writing fails it is the one that Restart begins.
+func (w *Writer) NewSegment(change func(*Header)) error {
+	if w.failed == nil {
+		_ = w.seal(false) // kept in failed
+	}
+	change(&w.header)
+	if w.failed != nil {
+		return w.failed
+	}
+	return w.roll()
 }
 
 // roll ends the segment and begins the next one.
