@@ -5,23 +5,26 @@ import (
 	"fmt"
 
 	"github.com/retrace-db/retrace/trace"
+	"github.com/retrace-db/retrace/trace/filter"
 )
 
 // Options of an analysis; the zero value is what the command line uses.
 type Options struct {
-	MaxFingerprints int // 0: DefaultFingerprints
+	MaxFingerprints int            // 0: DefaultFingerprints
+	Where           *filter.Filter // the statements to count; nil: all
 }
 
 // Analysis takes traces one after the other and reports on all of them.
 type Analysis struct {
 	index *index
+	where *filter.Filter
 	runs  []Run
 	total []*figures
 }
 
 // New starts an analysis.
 func New(o Options) *Analysis {
-	return &Analysis{index: newIndex(cmp.Or(o.MaxFingerprints, DefaultFingerprints))}
+	return &Analysis{index: newIndex(cmp.Or(o.MaxFingerprints, DefaultFingerprints)), where: o.Where}
 }
 
 // tickEvery is how often a caller hears how far a pass is.
@@ -32,9 +35,15 @@ const tickEvery = 1 << 14
 // What was read before an error is part of the report.
 func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) error) (uint64, error) {
 	r.Options(trace.ReadOptions{NoValues: true})
-	c := newCollector(a.index, len(a.runs))
-	err := r.Each(func(e *trace.Event) error {
-		c.event(e)
+	c := newCollector(a.index, len(a.runs), a.where)
+	each := r.EachWithState
+	if !a.where.NeedsState() {
+		each = func(fn func(*trace.Event, *trace.State) error) error {
+			return r.Each(func(e *trace.Event) error { return fn(e, nil) })
+		}
+	}
+	err := each(func(e *trace.Event, of *trace.State) error {
+		c.event(e, of)
 		if c.facts.events%tickEvery == 0 && tick != nil {
 			return tick(c.facts.events)
 		}
@@ -107,6 +116,7 @@ var opNames = map[trace.Op]string{
 func (c *collector) describe(run *Run) {
 	f := &c.facts
 	run.Events, run.Requests, run.Sessions, run.Statements = f.events, f.requests, f.sessions, c.total.count
+	run.Unmatched, run.filtered = c.unmatched, c.where != nil
 	run.Operations = map[string]uint64{}
 	for op, n := range f.ops {
 		if n > 0 && !trace.Op(op).Statement() {
@@ -117,7 +127,11 @@ func (c *collector) describe(run *Run) {
 		run.SpanS, run.StatementsPerS = &span, new(float64(run.Statements)/span)
 	}
 	if run.ScheduleError = f.late.latency(); run.ScheduleError != nil {
-		run.Valid = new(valid(run.ScheduleError, c.total.service.latency()))
+		service := &c.total.service
+		if c.where != nil { // a filter must not make a late replayer look good
+			service = &c.service
+		}
+		run.Valid = new(valid(run.ScheduleError, service.latency()))
 	}
 }
 

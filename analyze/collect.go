@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"github.com/retrace-db/retrace/trace"
+	"github.com/retrace-db/retrace/trace/filter"
 )
 
 // collector turns the events of one run into figures. Each session's events
@@ -15,6 +16,13 @@ type collector struct {
 	last     *session // of the event before: blocks hold a session's events together
 	lastID   uint64
 	free     []*session
+
+	// With a filter only statements that match are counted. All others go
+	// through as well: they are what these had to wait for.
+	where     *filter.Filter
+	all       *index       // finds the statement of a fetch, counted or not
+	service   distribution // of all
+	unmatched uint64
 }
 
 // facts are what a run is beyond its statements.
@@ -37,7 +45,8 @@ type session struct {
 
 // cursor is a statement whose portal is suspended: fetches may add to it.
 type cursor struct {
-	row    *row
+	same   *row // by which a fetch finds it
+	row    *row // nil if it is not counted
 	timing timing
 }
 
@@ -45,14 +54,18 @@ type cursor struct {
 // taken for complete when there are more.
 const maxCursors = 64
 
-func newCollector(x *index, run int) *collector {
-	c := &collector{run: run, index: x, sessions: map[uint64]*session{}}
+func newCollector(x *index, run int, where *filter.Filter) *collector {
+	c := &collector{run: run, index: x, all: x, sessions: map[uint64]*session{}, where: where}
 	c.total.service, c.total.response, c.facts.late = dense(), dense(), dense()
+	if where != nil {
+		c.all, c.service = newIndex(x.max), dense()
+	}
 	return c
 }
 
-// event takes the next event. It allocates nothing in the steady state.
-func (c *collector) event(e *trace.Event) {
+// event takes the next event, and whose it is if that is known. It allocates
+// nothing in the steady state.
+func (c *collector) event(e *trace.Event, of *trace.State) {
 	s := c.session(e.Session)
 	c.span(e)
 	c.facts.events++
@@ -63,9 +76,9 @@ func (c *collector) event(e *trace.Event) {
 	t := c.measure(s, e)
 	switch op := e.Entry.Op; {
 	case op.Statement():
-		c.statement(s, e, t)
+		c.statement(s, e, t, c.where.Match(e, of))
 	case op == trace.OpFetch:
-		c.fetch(s, e, t)
+		c.fetch(s, e, t, of)
 	case op == trace.OpEnd, op == trace.OpCancel:
 		c.ended(s, e.Session)
 		return
@@ -131,26 +144,36 @@ func answered(e *trace.Event) bool {
 	return e.HasReply && (e.Status == trace.OK || e.Status == trace.Error || e.Status == trace.Skipped)
 }
 
-func (c *collector) statement(s *session, e *trace.Event, t timing) {
-	row := c.index.find(e.Entry)
-	status, reason := outcomeOf(e)
-	for _, f := range [...]*figures{&c.total, row.in(c.run)} {
-		f.count++
-		f.outcome(status, reason)
-		f.reply(e)
-		f.divergence(e.Diverged)
+func (c *collector) statement(s *session, e *trace.Event, t timing, counted bool) {
+	var r *row
+	if counted {
+		r = c.index.find(e.Entry)
+		c.count(r, e)
+	} else {
+		c.unmatched++
 	}
-	if status != trace.OK {
+	if status, _ := outcomeOf(e); status != trace.OK {
 		return
 	}
 	if e.Entry.Op == trace.OpExecute && e.Results == 0 { // suspended
 		if len(s.cursors) == maxCursors {
 			c.complete(s, 1)
 		}
-		s.cursors = append(s.cursors, cursor{row, t})
+		s.cursors = append(s.cursors, cursor{c.all.find(e.Entry), r, t})
 		return
 	}
-	c.time(row, t)
+	c.time(r, t)
+}
+
+// count adds a statement to its row and to the total.
+func (c *collector) count(r *row, e *trace.Event) {
+	status, reason := outcomeOf(e)
+	for _, f := range [...]*figures{&c.total, r.in(c.run)} {
+		f.count++
+		f.outcome(status, reason)
+		f.reply(e)
+		f.divergence(e.Diverged)
+	}
 }
 
 func outcomeOf(e *trace.Event) (trace.Status, string) {
@@ -160,41 +183,60 @@ func outcomeOf(e *trace.Event) (trace.Status, string) {
 	return e.Status, e.Reason
 }
 
+// time adds the time of a statement; r is nil if it is not counted.
 func (c *collector) time(r *row, t timing) {
-	c.total.time(t)
-	r.in(c.run).time(t)
+	if c.where != nil {
+		c.service.record(t.service)
+	}
+	if r != nil {
+		c.total.time(t)
+		r.in(c.run).time(t)
+	}
 }
 
 // fetch adds to the statement whose portal it continues: its time is the time
 // of its parts, without the client's pauses between them; its outcome is that
 // of the last. A fetch of a statement that began before the trace adds its
 // rows only.
-func (c *collector) fetch(s *session, e *trace.Event, t timing) {
-	row := c.index.find(e.Entry)
-	status, reason := outcomeOf(e)
+func (c *collector) fetch(s *session, e *trace.Event, t timing, of *trace.State) {
+	same := c.all.find(e.Entry)
 	i := len(s.cursors) - 1
-	for i >= 0 && s.cursors[i].row != row {
+	for i >= 0 && s.cursors[i].same != same {
 		i--
 	}
-	for _, f := range [...]*figures{&c.total, row.in(c.run)} {
-		f.fetches++
-		f.reply(e)
-		if i >= 0 && status != trace.OK {
-			f.ok--
-			f.outcome(status, reason)
-		}
-	}
 	if i < 0 {
+		if c.where.Match(e, of) {
+			c.countFetch(c.index.find(e.Entry), e, false)
+		}
 		return
 	}
-	s.cursors[i].timing.add(t)
+	open := &s.cursors[i]
+	if open.row != nil {
+		c.countFetch(open.row, e, true)
+	}
+	open.timing.add(t)
+	status, _ := outcomeOf(e)
 	if status == trace.OK && e.Results == 0 {
 		return // there is more to fetch
 	}
 	if status == trace.OK {
-		c.time(row, s.cursors[i].timing)
+		c.time(open.row, open.timing)
 	}
 	s.cursors = append(s.cursors[:i], s.cursors[i+1:]...)
+}
+
+// countFetch adds a fetch to the row of its statement, and its outcome if the
+// statement was counted as one that went well.
+func (c *collector) countFetch(r *row, e *trace.Event, counted bool) {
+	status, reason := outcomeOf(e)
+	for _, f := range [...]*figures{&c.total, r.in(c.run)} {
+		f.fetches++
+		f.reply(e)
+		if counted && status != trace.OK {
+			f.ok--
+			f.outcome(status, reason)
+		}
+	}
 }
 
 // complete takes the oldest n suspended statements for complete.

@@ -48,9 +48,9 @@ func analysed(in fixed, events ...trace.Event) *Report {
 }
 
 func (a *Analysis) addEvents(label string, in fixed, events []trace.Event) {
-	c := newCollector(a.index, len(a.runs))
+	c := newCollector(a.index, len(a.runs), a.where)
 	for i := range events {
-		c.event(&events[i])
+		c.event(&events[i], nil)
 	}
 	a.add(c, label, in)
 }
@@ -457,14 +457,14 @@ func mixed(r *rand.Rand, sessions [5][]trace.Event) []trace.Event {
 }
 
 func TestNoAllocationPerEvent(t *testing.T) {
-	c := newCollector(newIndex(10), 0)
+	c := newCollector(newIndex(10), 0, nil)
 	events := []trace.Event{
 		ev(1, execOne, 0, 100), ev(1, selectOne, 150, 250), with(ev(1, execOne, 300, 330), suspended), ev(1, fetchOne, 340, 350),
 		with(ev(2, selectOne, 50, 60), status(trace.Error, "23505")), ev(2, ending, 70, 70),
 	}
 	feed := func() {
 		for i := range events {
-			c.event(&events[i])
+			c.event(&events[i], nil)
 		}
 	}
 	feed()
@@ -485,11 +485,11 @@ func BenchmarkCollect(b *testing.B) {
 		at += 10 + r.Int64N(1000)
 		events[i] = ev(uint64(i/100%32), entries[r.IntN(len(entries))], at, at+50+r.Int64N(200))
 	}
-	c := newCollector(newIndex(DefaultFingerprints), 0)
+	c := newCollector(newIndex(DefaultFingerprints), 0, nil)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		c.event(&events[i&(len(events)-1)])
+		c.event(&events[i&(len(events)-1)], nil)
 		i++
 	}
 }

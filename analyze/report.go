@@ -15,6 +15,7 @@ const Schema = 1
 // there is no data.
 type Report struct {
 	Schema       int           `json:"schema"`
+	Where        *string       `json:"where"` // only statements that match this filter are counted; null: all are
 	Runs         []Run         `json:"runs"`
 	Total        Total         `json:"total"`
 	Fingerprints []Fingerprint `json:"fingerprints"` // the costliest first
@@ -40,6 +41,7 @@ type Run struct {
 	Events         uint64            `json:"events"`
 	Requests       uint64            `json:"requests"`
 	Statements     uint64            `json:"statements"`
+	Unmatched      uint64            `json:"unmatched"` // statements that do not match the filter, in none of the figures
 	StatementsPerS *float64          `json:"statements_per_s"`
 	Operations     map[string]uint64 `json:"operations"` // events that are no statements
 	Gaps           uint64            `json:"gaps"`
@@ -50,7 +52,8 @@ type Run struct {
 	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free
 	Valid          *bool             `json:"valid"`             // null without a schedule
 
-	mixed bool // its files are of different runs
+	mixed    bool // its files are of different runs
+	filtered bool // not all of its statements were to be counted
 }
 
 // Total holds the figures of all statements.
@@ -103,6 +106,9 @@ func (a *Analysis) Report() *Report {
 	r := &Report{
 		Schema: Schema, Runs: slices.Clone(a.runs), Total: Total{Runs: []Figures{}},
 		Fingerprints: []Fingerprint{}, Warnings: warnings(a.runs),
+	}
+	if a.where != nil {
+		r.Where = new(a.where.String())
 	}
 	for i, f := range a.total {
 		r.Total.Runs = append(r.Total.Runs, a.figures(f, i))

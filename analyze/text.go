@@ -75,7 +75,7 @@ func shortLabels(runs []Run, escape func(string) string) []string {
 func (p *page) headline() {
 	for i := range p.r.Runs {
 		run, f := &p.r.Runs[i], &p.r.Total.Runs[i]
-		s := fmt.Sprintf("%s: %s", p.label(i), plural(f.Count, "statement"))
+		s := fmt.Sprintf("%s: %s", p.label(i), p.counted(run, f.Count))
 		if run.SpanS != nil {
 			s += " in " + duration(*run.SpanS*1e6)
 		}
@@ -88,6 +88,14 @@ func (p *page) headline() {
 		}
 		p.line("%s", s)
 	}
+}
+
+// counted tells how many statements the figures are of, and of how many.
+func (p *page) counted(run *Run, n uint64) string {
+	if p.r.Where == nil {
+		return plural(n, "statement")
+	}
+	return fmt.Sprintf("%s of %s (where %s)", number(n), plural(n+run.Unmatched, "statement"), p.Escape(*p.r.Where))
 }
 
 func plural(n uint64, noun string) string {

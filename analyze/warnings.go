@@ -15,7 +15,9 @@ var checks = []struct {
 	code, text string
 	of         func(r *Run) bool
 }{
-	{"empty", "no statement in the trace", func(r *Run) bool { return r.Statements == 0 }},
+	{"empty", "no statement in the trace", func(r *Run) bool { return r.Statements+r.Unmatched == 0 }},
+	{"no_match", "no statement matches the filter", func(r *Run) bool { return r.Statements == 0 && r.Unmatched > 0 }},
+	{"where", "only the statements that match the filter are counted, with their fetches; shares, rates and percentiles are theirs. Sessions, events, requests, span and schedule are of the whole trace", func(r *Run) bool { return r.filtered }},
 	{"damaged", "parts could not be read; the figures are of what could", func(r *Run) bool { return len(r.Damage) > 0 }},
 	{"mixed", "its files are of different runs, read as one; name them one by one to compare them", func(r *Run) bool { return r.mixed }},
 	{"incomplete", "not read to a proper end: the recording was cut off or goes on, or reading it was interrupted", func(r *Run) bool { return !r.Complete && len(r.Damage) == 0 }},

@@ -13,6 +13,10 @@ import (
 // clients pipeline. Events that never got a reply come with HasReply false, at
 // the latest at the end. The event is valid during the call only.
 func (r *Reader) Each(fn func(*Event) error) error {
+	return r.each(fn, func([]State) {})
+}
+
+func (r *Reader) each(fn func(*Event) error, learn func([]State)) error {
 	j := joiner{fn: fn, waiting: map[uint64]*heldSession{}}
 	defer j.spill.close()
 	var b Batch
@@ -22,6 +26,7 @@ func (r *Reader) Each(fn func(*Event) error) error {
 			return j.finish()
 		}
 		if err == nil {
+			learn(b.States)
 			err = j.take(&b)
 		}
 		if err != nil {

@@ -17,10 +17,11 @@ import (
 )
 
 type analyzeCmd struct {
-	Traces []string `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
-	Output string   `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
-	Top    int      `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
-	Quiet  bool     `short:"q" help:"No progress on stderr."`
+	Traces []string  `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
+	Where  whereFlag `placeholder:"EXPR" help:"Count only statements that match, such as 'op:select -app:cron'; see Filters in the README (all)."`
+	Output string    `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
+	Top    int       `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
+	Quiet  bool      `short:"q" help:"No progress on stderr."`
 }
 
 func (*analyzeCmd) Help() string {
@@ -35,6 +36,7 @@ func (*analyzeCmd) Examples() string {
 	return `retrace analyze monday.trace
 retrace analyze captured=monday.trace aurora=aurora.run
 retrace analyze runs/
+retrace analyze --where 'table:orders -app:nightly' monday.trace
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
 }
 
@@ -63,7 +65,7 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 		return step{Words: fmt.Sprintf("%.1f million events", float64(events.Load())/1e6)}
 	})
 	defer talk.Stop()
-	analysis := analyze.New(analyze.Options{})
+	analysis := analyze.New(analyze.Options{Where: c.Where.Filter})
 	names := labelNames{}
 	var failed error
 	for _, arg := range subjects(c.Traces) {

@@ -14,9 +14,10 @@ import (
 )
 
 type traceCatCmd struct {
-	Files  []string `arg:"" name:"file" help:"Trace: files or directories of rotated files, together one trace; or - for stdin."`
-	Output string   `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"A line of text or one JSON object per event (${default})."`
-	Values bool     `help:"Show the values of literals and parameters. They are what applications sent: names, addresses, amounts."`
+	Files  []string  `arg:"" name:"file" help:"Trace: files or directories of rotated files, together one trace; or - for stdin."`
+	Where  whereFlag `placeholder:"EXPR" help:"Only events that match, such as 'op:select took>10ms -table:audit'; see Filters in the README (all)."`
+	Output string    `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"A line of text or one JSON object per event (${default})."`
+	Values bool      `help:"Show the values of literals and parameters. They are what applications sent: names, addresses, amounts."`
 }
 
 func (*traceCatCmd) Help() string {
@@ -27,6 +28,7 @@ UTF-8 stand as {"base64": …}, and redacted values as {"redacted": true}.`
 
 func (*traceCatCmd) Examples() string {
 	return `retrace trace cat monday.trace | less
+retrace trace cat --where 'status:error -error:23505 table:orders' monday.trace
 retrace trace cat -o json --values monday.trace | jq 'select(.status == "error")'`
 }
 
@@ -44,18 +46,26 @@ func (c *traceCatCmd) Run(ctx context.Context, env Env) error {
 	}
 	var buf []byte
 	flushed := time.Now()
-	err = r.Each(func(e *trace.Event) error {
+	err = r.EachWithState(func(e *trace.Event, of *trace.State) error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		if buf, err = line(buf[:0], e); err != nil {
-			return err
+		if c.Where.Match(e, of) {
+			if buf, err = line(buf[:0], e); err != nil {
+				return err
+			}
+			if _, err := out.Write(buf); err != nil {
+				return err
+			}
 		}
-		_, err := out.Write(buf)
-		if now := time.Now(); err == nil && now.Sub(flushed) > flushEvery {
-			flushed, err = now, out.Flush()
+		if out.Buffered() == 0 {
+			return nil
 		}
-		return err
+		if now := time.Now(); now.Sub(flushed) > flushEvery {
+			flushed = now
+			return out.Flush()
+		}
+		return nil
 	})
 	if ctx.Err() != nil {
 		err = interrupted(ctx)
