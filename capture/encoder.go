@@ -128,6 +128,8 @@ func (e *encoder) apply(l *life, r *row) {
 		e.prepared(l, r)
 	case rowDeallocated:
 		e.deallocated(l, r)
+	case rowSets:
+		e.sets(l, r)
 	case rowGap:
 		e.gap(l, r)
 	case rowFault:

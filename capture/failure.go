@@ -178,6 +178,7 @@ func (e *encoder) ended(l *life) {
 	for name := range l.named {
 		e.forget(l, name)
 	}
+	e.setsOf(l, nil, nil)
 	delete(e.live, l.id)
 	if e.w != nil {
 		e.w.EndSession(l.id)

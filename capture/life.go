@@ -24,6 +24,8 @@ type life struct {
 	named    map[string]*statement
 	unnamed  statement
 	byNumber map[uint64]*statement // named, by the ordinal that prepared them
+	sets     [][]byte              // SET statements in force
+	openSets [][]byte              // the same of the transaction under way
 }
 
 // sent is an event that was written before its reply was known.
@@ -59,6 +61,7 @@ func (l *life) state() trace.State {
 	if l.startup != nil {
 		s.Database, s.User, s.Settings = l.startup.Database, l.startup.User, l.startup.Settings
 	}
+	s.Sets, s.Uncommitted = l.sets, l.openSets
 	if l.unnamed.live {
 		s.Statements = append(s.Statements, trace.Prepared{Message: l.unnamed.message, Ordinal: l.unnamed.ordinal})
 	}

@@ -14,6 +14,7 @@ const (
 	rowReply
 	rowPrepared
 	rowDeallocated
+	rowSets
 	rowFault
 	rowCancel
 	rowGap
@@ -28,6 +29,7 @@ const (
 	flagOverLimit
 	flagAll     // Deallocated: all statements with a name
 	flagLeftOut // Started: the session is left out for now; Gap: it was on purpose
+	flagChanges // the request may change what its session has accumulated
 )
 
 // row is what a tap tells the encoder. It is one type for all kinds so that a

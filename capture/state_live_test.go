@@ -36,6 +36,8 @@ func TestStateAfterRestart(t *testing.T) {
 	c.send(msgs(parse("", "select 'unnamed'"), closing('S', "dropped"), syncMsg))
 	c.wait("Z")
 	c.ask("prepare by_sql as select 'by sql'")
+	c.ask("begin; set search_path to a; set application_name to 'you'; commit; begin; reset search_path")
+	c.ask("rollback; begin; set work_mem to '1MB'; commit; set app.token to 'x'")
 	time.Sleep(200 * time.Millisecond)
 	full.Store(true)
 	c.ask("select 'lost'")
@@ -111,8 +113,8 @@ func checkState(t *testing.T, s trace.State) {
 	for _, p := range s.Statements {
 		statements = append(statements, fmt.Sprintf("%s@%d:%q", p.Name, p.Ordinal, p.Message))
 	}
-	got := fmt.Sprintf("%d %s %s %v %s %s", s.Ordinal, s.User, s.Database, s.Settings, s.Transaction, strings.Join(statements, " "))
-	want := `8 postgres postgres map[] idle kept@3:"P\x00\x00\x00\x1ekept\x00select $1::int + 1\x00\x00\x00" by_sql@6:"Q\x00\x00\x00&prepare by_sql as select 'by sql'\x00"`
+	got := fmt.Sprintf("%d %s %s %v %q %q %s %s", s.Ordinal, s.User, s.Database, s.Settings, s.Sets, s.Uncommitted, s.Transaction, strings.Join(statements, " "))
+	want := `10 postgres postgres map[] [" set search_path to a" " set application_name to 'you'" " set work_mem to '1MB'"] [] idle kept@3:"P\x00\x00\x00\x1ekept\x00select $1::int + 1\x00\x00\x00" by_sql@6:"Q\x00\x00\x00&prepare by_sql as select 'by sql'\x00"`
 	if got != want {
 		t.Errorf("state\n got %s\nwant %s", got, want)
 	}

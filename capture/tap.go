@@ -26,6 +26,7 @@ type tap struct {
 	starts   int64   // of the recorder's, when a fault came while the session was left out
 
 	settings map[string]string // reported by the server during login
+	texts    []byte            // scratch
 	loggedIn bool
 	now      int64  // of what the client sent last
 	next     uint64 // ordinal of the next event
@@ -266,6 +267,11 @@ func (t *tap) Deallocated(name []byte) {
 		r.flags = flagAll
 	}
 	t.put(r, name)
+}
+
+func (t *tap) Sets(inForce, open [][]byte) {
+	t.texts = appendTexts(appendTexts(t.texts[:0], inForce), open)
+	t.put(row{kind: rowSets, data: t.texts}, nil)
 }
 
 func (t *tap) Setting(name, value string) {

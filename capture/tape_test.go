@@ -99,7 +99,7 @@ func rowsOf(r *Recorder) []string {
 
 var kindNames = map[rowKind]string{
 	rowStarted: "started", rowRequest: "request", rowReply: "reply", rowPrepared: "prepared",
-	rowDeallocated: "deallocated", rowFault: "fault", rowCancel: "cancel", rowGap: "gap", rowEnded: "ended",
+	rowDeallocated: "deallocated", rowSets: "sets", rowFault: "fault", rowCancel: "cancel", rowGap: "gap", rowEnded: "ended",
 }
 
 func (r *row) text() string {

@@ -213,6 +213,7 @@ func (s *recorded) Reply(p *pg.Reply) {
 
 func (s *recorded) Prepared([]byte, uint64, []byte) {}
 func (s *recorded) Deallocated([]byte)              {}
+func (s *recorded) Sets(_, _ [][]byte)              {}
 func (s *recorded) Setting(string, string)          {}
 
 // cancel records a cancel request; r.mu is not held.

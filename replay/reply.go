@@ -38,8 +38,9 @@ func (l listener) Prepared(name []byte, ordinal uint64, _ []byte) {
 	}
 }
 
-// Started, Request, Deallocated and Setting are of no use here.
+// Started, Request, Deallocated, Sets and Setting are of no use here.
 func (listener) Started(pg.Startup)     {}
 func (listener) Request(*pg.Request)    {}
 func (listener) Deallocated([]byte)     {}
+func (listener) Sets(_, _ [][]byte)     {}
 func (listener) Setting(string, string) {}

@@ -161,9 +161,10 @@ type State struct {
 	Start       int64             `json:"start_ns"`
 	Database    string            `json:"database"`
 	User        string            `json:"user"`
-	Settings    map[string]string `json:"settings,omitempty"` // as sent at connect
-	Sets        [][]byte          `json:"sets,omitempty"`     // SET statements in force, oldest first
-	Transaction string            `json:"transaction"`        // idle, open, failed
+	Settings    map[string]string `json:"settings,omitempty"`    // as sent at connect
+	Sets        [][]byte          `json:"sets,omitempty"`        // SET statements in force, oldest first
+	Uncommitted [][]byte          `json:"uncommitted,omitempty"` // the same of the transaction that is open
+	Transaction string            `json:"transaction"`           // idle, open, failed
 	Statements  []Prepared        `json:"statements,omitempty"`
 	Omitted     int               `json:"omitted,omitempty"` // statements left out for their size
 }

@@ -77,6 +77,12 @@ func stateSize(s *State) int {
 	for k, v := range s.Settings {
 		n += 8 + 6*(len(k)+len(v))
 	}
+	for _, b := range s.Sets {
+		n += 8 + (len(b)+4)*4/3
+	}
+	for _, b := range s.Uncommitted {
+		n += 8 + (len(b)+4)*4/3
+	}
 	for i := range s.Statements {
 		n += preparedSize(&s.Statements[i])
 	}

@@ -124,6 +124,16 @@ func (f *effect) tagged(tag []byte) bool {
 		return string(tag) == "DEALLOCATE" || string(tag) == "DEALLOCATE ALL"
 	case sqltext.Discard:
 		return string(tag) == "DISCARD ALL"
+	case sqltext.Set:
+		return string(tag) == "SET" || string(tag) == "SET CONSTRAINTS"
+	case sqltext.SetConfig:
+		return string(tag) == "SELECT 1"
+	case sqltext.Reset:
+		return string(tag) == "RESET"
+	case sqltext.Savepoint:
+		return string(tag) == "SAVEPOINT"
+	case sqltext.Release:
+		return string(tag) == "RELEASE"
 	}
 	return false
 }
@@ -138,6 +148,13 @@ func (c *Conversation) affect(f *effect, e *pending, tag []byte) {
 		if string(tag) == "ROLLBACK" {
 			e.fail(Failed, "rolled_back")
 		}
+		c.transaction(f, tag)
+	case sqltext.Rollback, sqltext.Savepoint, sqltext.Release:
+		c.transaction(f, tag)
+	case sqltext.Set, sqltext.SetConfig, sqltext.Reset:
+		if f.set != nil {
+			c.settings.add(f.set)
+		}
 	case sqltext.Prepare:
 		c.prepareSQL(f, e)
 	case sqltext.Deallocate:
@@ -148,7 +165,51 @@ func (c *Conversation) affect(f *effect, e *pending, tag []byte) {
 		c.deallocateAll(e.ordinal)
 	case sqltext.Discard:
 		c.deallocateAll(e.ordinal)
+		c.settings.discard()
 	}
+}
+
+// transaction does to the settings what the end of a transaction, or a part of
+// one, does to them.
+func (c *Conversation) transaction(f *effect, tag []byte) {
+	s := &c.settings
+	if len(s.open) == 0 {
+		s.failed = s.failed && f.kind != sqltext.Rollback
+		return
+	}
+	s.changed = true
+	s.follow(f, string(tag) == "ROLLBACK")
+}
+
+// follow takes what ends a transaction or a part of one.
+func (s *settings) follow(f *effect, back bool) {
+	switch {
+	case f.kind == sqltext.Savepoint:
+		s.savepoint(f.save)
+	case f.kind == sqltext.Release:
+		s.release(f.save)
+	case f.save != "":
+		s.rollbackTo(f.save)
+	case back:
+		s.rollback()
+	default:
+		s.commit()
+	}
+}
+
+// tellSets tells the sink what is in force now.
+func (c *Conversation) tellSets() {
+	s := &c.settings
+	s.ready(c.state)
+	if !s.changed {
+		return
+	}
+	s.changed = false
+	any := len(s.sets)+len(s.open) > 0
+	if any || s.told {
+		c.sink.Sets(s.texts(), s.uncommitted())
+	}
+	s.told = any
 }
 
 // prepareSQL: PREPARE made a statement, which Bind can use as well.

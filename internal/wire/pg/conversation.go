@@ -52,6 +52,8 @@ type Conversation struct {
 	key      []byte
 	copying
 
+	settings settings
+
 	truth, guess names
 	renamed      []string // names of which guess may differ from truth
 	dirty        bool     // something failed: guess must be made from truth when nothing is pending

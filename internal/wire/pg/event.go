@@ -74,6 +74,9 @@ type Sink interface {
 	Prepared(name []byte, ordinal uint64, message []byte)
 	// Deallocated: the server dropped a statement; nil means all that have a name.
 	Deallocated(name []byte)
+	// Sets: other SET statements are in force in the session, oldest first. Those
+	// in open will be once their transaction is committed. They stay valid.
+	Sets(inForce, open [][]byte)
 	// Setting: the server reported a parameter.
 	Setting(name, value string)
 }

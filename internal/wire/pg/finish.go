@@ -77,6 +77,7 @@ func (c *Conversation) failed(now int64) bool {
 	e.reply(c.server.start, headerLen+c.server.body)
 	e.done = now
 	e.fail(Failed, code)
+	c.settings.failed = true
 	e.flush()
 	c.dirty, c.failedAt = true, now
 	c.copyEnds(true)
@@ -145,6 +146,9 @@ func (c *Conversation) ready(now int64) {
 	}
 	c.login = false
 	c.repay(now)
+	if s := &c.settings; s.failed || s.changed || len(s.open) > 0 {
+		c.tellSets()
+	}
 	if c.phantom {
 		c.phantom, c.skipping = false, false
 		c.advance()

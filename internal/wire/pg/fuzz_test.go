@@ -114,6 +114,8 @@ func (s *strict) Prepared(name []byte, ordinal uint64, message []byte) {
 
 func (s *strict) Deallocated([]byte) {}
 
+func (s *strict) Sets(_, _ [][]byte) {}
+
 func (s *strict) Setting(string, string) {}
 
 // finish: everything asked was answered, once.

@@ -246,6 +246,7 @@ func (nothing) Request(*Request)                {}
 func (nothing) Reply(*Reply)                    {}
 func (nothing) Prepared([]byte, uint64, []byte) {}
 func (nothing) Deallocated([]byte)              {}
+func (nothing) Sets(_, _ [][]byte)              {}
 func (nothing) Setting(string, string)          {}
 
 // Discarded messages of a client that never syncs leave nothing behind.

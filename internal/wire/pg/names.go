@@ -127,9 +127,11 @@ func (n *names) idle(ordinal uint64) {
 // has said so in its command tag.
 type effect struct {
 	kind sqltext.Effect
-	name string // of PREPARE and DEALLOCATE
-	all  bool   // DEALLOCATE ALL
-	text []byte // of PREPARE
+	name string  // of PREPARE and DEALLOCATE
+	all  bool    // DEALLOCATE ALL
+	text []byte  // of PREPARE
+	set  *change // of SET, RESET and set_config; nil if it does nothing that lasts
+	save string  // of SAVEPOINT, RELEASE and ROLLBACK TO
 }
 
 // effectsOf finds them in a text; nil for almost every text.
@@ -141,8 +143,13 @@ func effectsOf(sql []byte) []effect {
 	list := make([]effect, 0, len(found))
 	for _, st := range found {
 		e := effect{kind: st.Effect, name: sqltext.Name(st.Name), all: st.Name == nil}
-		if e.kind == sqltext.Prepare {
+		switch e.kind {
+		case sqltext.Prepare:
 			e.text = append(e.text, st.Text...)
+		case sqltext.Set, sqltext.SetConfig, sqltext.Reset:
+			e.set = changeOf(st.Text)
+		case sqltext.Savepoint, sqltext.Release, sqltext.Rollback:
+			e.save, _ = sqltext.SavepointName(st.Text)
 		}
 		list = append(list, e)
 	}

@@ -167,6 +167,7 @@ var pipelines = []conversation{
 		setting TimeZone=UTC
 		#1 q Q! "set timezone to 'PST8PDT'"
 		setting TimeZone=PST8PDT
+		sets ["set timezone to 'PST8PDT'"] open []
 		#1 -> ok 0/1 I @3-3
 		#2 x BES!
 		setting x=y

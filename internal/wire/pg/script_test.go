@@ -261,6 +261,12 @@ func (l *log) Deallocated(name []byte) {
 	l.add("deallocated %q", name)
 }
 
+func (l *log) Sets(inForce, open [][]byte) {
+	if !l.quiet {
+		l.add("sets %q open %q", inForce, open)
+	}
+}
+
 func (l *log) Setting(name, value string) {
 	if !l.quiet {
 		l.add("setting %s=%s", name, value)

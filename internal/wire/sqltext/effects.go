@@ -3,7 +3,7 @@ package sqltext
 import "bytes"
 
 // Effect of a statement on its session, as far as it matters to whoever
-// follows prepared statements and transactions.
+// follows prepared statements, settings and transactions.
 type Effect byte
 
 // The effects.
@@ -14,6 +14,11 @@ const (
 	Prepare           // PREPARE name
 	Deallocate        // DEALLOCATE name or ALL
 	Discard           // DISCARD
+	Set               // SET
+	SetConfig         // SELECT set_config(…)
+	Reset             // RESET
+	Savepoint         // SAVEPOINT name
+	Release           // RELEASE name
 )
 
 // Statement is one of a text's statements that have an effect.
@@ -21,6 +26,8 @@ type Statement struct {
 	Effect Effect
 	Name   []byte // of Prepare and Deallocate, as written; nil means ALL
 	Text   []byte
+
+	selects bool // its first word was SELECT
 }
 
 // Effects returns the statements of a text that have an effect, in order; nil,
@@ -62,7 +69,24 @@ func begins(src []byte) Effect {
 	for j < len(src) && inWord[src[j]] {
 		j++
 	}
+	if isSelect(src[i:j]) {
+		return callsSetConfig(src[j:])
+	}
 	return effect(src[i:j])
+}
+
+func isSelect(w []byte) bool { return len(w) == 6 && w[0]|0x20 == 's' && hasPrefix(w, "select") }
+
+// callsSetConfig looks at what follows SELECT.
+func callsSetConfig(src []byte) Effect {
+	i := 0
+	for i < len(src) && (class[src[i]] == space || src[i] == '/' || src[i] == '-') {
+		i = max(i+1, comment(src, i))
+	}
+	if hasPrefix(src[i:], "set_config") || hasPrefix(src[i:], "pg_catalog") {
+		return SetConfig
+	}
+	return NoEffect
 }
 
 func effect(w []byte) Effect {
@@ -71,6 +95,10 @@ func effect(w []byte) Effect {
 	}
 	switch w[0] | 0x20 { // most words need no more than this
 	case 'c', 'e', 'r', 'a', 'p', 'd':
+	case 's':
+		if len(w) != 3 && len(w) != 9 {
+			return NoEffect
+		}
 	default:
 		return NoEffect
 	}
@@ -87,6 +115,14 @@ func effect(w []byte) Effect {
 		return Deallocate
 	case "discard":
 		return Discard
+	case "set":
+		return Set
+	case "reset":
+		return Reset
+	case "savepoint":
+		return Savepoint
+	case "release":
+		return Release
 	}
 	return NoEffect
 }
@@ -128,8 +164,12 @@ func statement(s *Scanner, src []byte, from int) (st Statement, end int, done bo
 func (st *Statement) take(n int, t Token, w []byte) {
 	switch {
 	case n == 0 && t.Kind == Word:
-		st.Effect = effect(w)
+		st.Effect, st.selects = effect(w), isSelect(w)
 	case n == 0 || n > 2 || t.Kind != Word && t.Kind != Quoted:
+	case n == 1 && st.selects:
+		if isWord(w, "set_config") || isWord(w, "pg_catalog") {
+			st.Effect = SetConfig
+		}
 	case n == 1 && st.Effect == Prepare && len(w) == 11 && hasPrefix(w, "transaction"):
 		st.Effect = Commit
 	case n == 1 && (st.Effect == Commit || st.Effect == Rollback) && len(w) == 8 && hasPrefix(w, "prepared"):

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-var effectNames = [...]string{"-", "commit", "rollback", "prepare", "deallocate", "discard"}
+var effectNames = [...]string{"-", "commit", "rollback", "prepare", "deallocate", "discard", "set", "set_config", "reset", "savepoint", "release"}
 
 func TestEffects(t *testing.T) {
 	for src, want := range map[string]string{
@@ -40,6 +40,15 @@ func TestEffects(t *testing.T) {
 		"discard plans":                             "discard",
 		"deallocate/**/x":                           "deallocate x",
 		"(select 1)":                                "",
+		"set a = 1":                                 "set",
+		"SET LOCAL a = 1; reset a":                  "set, reset",
+		"sets":                                      "",
+		"savepoint a; release savepoint a":          "savepoint, release",
+		"select set_config('a', 'b', false)":        "set_config",
+		"select -- c\n pg_catalog.set_config($1)":   "set_config",
+		"select settings from t":                    "",
+		"select 1; select set_config('a','b',true)": "set_config",
+		"select a, set_config('a','b',true)":        "",
 		"\xff\x00;commit":                           "commit",
 	} {
 		var got []string
@@ -63,7 +72,7 @@ func TestEffects(t *testing.T) {
 func TestPreparedText(t *testing.T) {
 	st := Effects([]byte("select 1; prepare a as select ';'; select 2"))
 	if len(st) != 1 || string(st[0].Text) != " prepare a as select ';'" {
-		t.Errorf("got %q", st)
+		t.Errorf("got %+v", st)
 	}
 }
 
