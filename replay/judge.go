@@ -39,6 +39,9 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 	if name := p.pace.name(); name == PaceOriginal || name == PaceThink {
 		s.Speed = &p.schedule.speed
 	}
+	if o.Rate != 0 {
+		s.RatePerS = &o.Rate
+	}
 	s.judge(&m)
 	if p.pace.scheduled() {
 		s.judgeTarget(&m)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,7 @@ type Options struct {
 	Target   *target.Target
 	Pace     string        // "" follows the trace: original, or closed for one without a schedule
 	Speed    float64       // of paces original and think; 0 means 1
+	Rate     float64       // of pace rate: requests a second
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
 
 	Run    io.Writer // where the run goes, as a trace; nil for nowhere
@@ -48,20 +50,15 @@ type UsageError struct {
 
 func (e *UsageError) Error() string { return e.Message }
 
-// Validate tells whether pace and speed make sense together.
+// Validate tells whether pace and what goes with it make sense together.
 func (o *Options) Validate() error {
-	switch o.Pace {
-	case "", PaceOriginal, PaceThink, PaceClosed:
-	default:
-		return &UsageError{fmt.Sprintf("unknown pace %q: there are original, think and closed", o.Pace), "--pace original"}
+	if o.Pace == "" {
+		if o.Speed == 0 {
+			return nil
+		}
+		return CheckSpeed(o.Speed)
 	}
-	if o.Speed == 0 {
-		return nil
-	}
-	if o.Pace == PaceClosed {
-		return &UsageError{"--speed has no meaning with --pace closed, which has no schedule", "--pace original --speed " + fmt.Sprint(o.Speed)}
-	}
-	return CheckSpeed(o.Speed)
+	return o.checkPace(o.Pace)
 }
 
 // CheckSpeed refuses what no schedule can be divided by.
@@ -74,14 +71,17 @@ func CheckSpeed(speed float64) error {
 
 // paceOf settles the pace once the trace's header is known.
 func (o *Options) paceOf(h *trace.Header) (string, error) {
-	if o.Pace != "" {
-		return o.Pace, nil
+	name := o.Pace
+	switch {
+	case name != "":
+	case h.Timing == trace.TimingClosedLoop:
+		name = PaceClosed
+	default:
+		name = PaceOriginal
 	}
-	if h.Timing != trace.TimingClosedLoop {
-		return PaceOriginal, nil
+	err := o.checkPace(name)
+	if usage := (*UsageError)(nil); o.Pace == "" && errors.As(err, &usage) {
+		usage.Message += " (the pace of this trace)"
 	}
-	if o.Speed != 0 {
-		return "", &UsageError{"--speed has no meaning here: the trace has no schedule and is replayed with --pace closed", "--pace original --speed " + fmt.Sprint(o.Speed)}
-	}
-	return PaceClosed, nil
+	return name, err
 }

@@ -1,16 +1,23 @@
 package replay
 
-import "time"
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/retrace-db/retrace/trace"
+)
 
 // Paces: what makes a request due.
 const (
 	PaceOriginal = "original" // its recorded offset, divided by the speed
 	PaceThink    = "think"    // the reply before it, and the recorded pause, divided by the speed
 	PaceClosed   = "closed"   // its session being free
+	PaceRate     = "rate"     // its number, divided by the rate
 )
 
-// pace is when requests go out. The reader stamps every record, in the order of
-// its session; the session asks when the record's time has come.
+// pace is when requests go out. The reader stamps every record; the session asks
+// when the record's time has come.
 type pace interface {
 	name() string
 	// scheduled tells whether the plan runs on whatever the target does, so that
@@ -19,6 +26,9 @@ type pace interface {
 	// follows tells whether sessions begin when others have ended, and not at a
 	// time: see gate.
 	follows() bool
+	// merges tells whether records are stamped in the recorded order of all
+	// sessions, and not only in that of their own.
+	merges() bool
 	// stamp is what due needs to know of a record.
 	stamp(m *moment) int64
 	// due is when a stamped record may go out at the earliest, 0 for at once. The
@@ -30,13 +40,17 @@ type pace interface {
 
 // moment is when something was recorded.
 type moment struct {
+	op    trace.Op
+	first bool // of a request; false for replies
 	start int64
 	pause int64 // since the session's client had sent or received something before
 }
 
 // newPace is the pace of that name.
-func newPace(name string, plan *schedule) pace {
+func newPace(name string, plan *schedule, o *Options) pace {
 	switch name {
+	case PaceRate:
+		return newRatePace(plan, o.Rate)
 	case PaceThink:
 		return thinkPace{plan}
 	case PaceClosed:
@@ -44,4 +58,26 @@ func newPace(name string, plan *schedule) pace {
 	default:
 		return originalPace{plan}
 	}
+}
+
+// checkPace tells whether what is said of a pace makes sense together.
+func (o *Options) checkPace(name string) error {
+	switch name {
+	case PaceOriginal, PaceThink, PaceClosed, PaceRate:
+	default:
+		return &UsageError{fmt.Sprintf("unknown pace %q: there are original, think, closed and rate=N/s", name), "--pace original"}
+	}
+	switch rated := name == PaceRate; {
+	case rated && !(o.Rate > 0 && !math.IsInf(o.Rate, 0)): // NaN is not above 0
+		return &UsageError{fmt.Sprintf("rate %v is not a positive number of requests", o.Rate), "--pace rate=500/s"}
+	case !rated && o.Rate != 0:
+		return &UsageError{fmt.Sprintf("a rate has no meaning with --pace %s", name), "--pace rate=500/s"}
+	case o.Speed == 0:
+		return nil
+	case rated:
+		return &UsageError{"--speed has no meaning with --pace rate, which says how fast", fmt.Sprintf("--pace rate=%g/s", o.Rate*max(o.Speed, 1))}
+	case name == PaceClosed:
+		return &UsageError{"--speed has no meaning with --pace closed, which has no schedule", fmt.Sprintf("--pace original --speed %g", o.Speed)}
+	}
+	return CheckSpeed(o.Speed)
 }

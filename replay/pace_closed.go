@@ -8,6 +8,7 @@ type closedPace struct{}
 func (closedPace) name() string                { return PaceClosed }
 func (closedPace) scheduled() bool             { return false }
 func (closedPace) follows() bool               { return true }
+func (closedPace) merges() bool                { return false }
 func (closedPace) stamp(*moment) int64         { return 0 }
 func (closedPace) due(*session, *record) int64 { return 0 }
 

@@ -13,6 +13,7 @@ type originalPace struct{ plan *schedule }
 func (originalPace) name() string                      { return PaceOriginal }
 func (originalPace) scheduled() bool                   { return true }
 func (originalPace) follows() bool                     { return false }
+func (originalPace) merges() bool                      { return false }
 func (originalPace) stamp(m *moment) int64             { return m.start }
 func (o originalPace) due(_ *session, r *record) int64 { return o.plan.due(r.when) }
 

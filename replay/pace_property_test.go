@@ -111,6 +111,18 @@ func (d *drawn) first() time.Duration {
 	return first
 }
 
+// before is how many queries were sent before a time.
+func (d *drawn) before(at time.Duration) (n int) {
+	for _, s := range d.sessions {
+		for _, q := range s.queries {
+			if q.start < at {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // had is how many replies the client had when it sent its nth query.
 func (s *drawnSession) had(n int) int {
 	for i, q := range s.queries[:n] {
@@ -173,6 +185,10 @@ func TestEveryPaceKeepsItsPromise(t *testing.T) {
 	scheduled := func(d *drawn, at time.Duration, began time.Time) time.Time {
 		return began.Add(lead + scaledBy(at-d.first(), speed))
 	}
+	const rate = 200
+	numbered := func(d *drawn, at time.Duration, began time.Time) time.Time {
+		return began.Add(lead + time.Duration(d.before(at))*time.Second/rate)
+	}
 	for _, p := range []promise{
 		{
 			"original",
@@ -207,6 +223,14 @@ func TestEveryPaceKeepsItsPromise(t *testing.T) {
 				return replayed
 			},
 			func(_ *drawn, _ *drawnSession, c *spied, n int, _ time.Time) time.Time { return previous(c, n) },
+		},
+		{
+			"rate",
+			Options{Pace: PaceRate, Rate: rate},
+			func(d *drawn, s *drawnSession, _ *spy, began time.Time) time.Time { return numbered(d, s.begin, began) },
+			func(d *drawn, s *drawnSession, c *spied, n int, began time.Time) time.Time {
+				return later(numbered(d, s.queries[n].start, began), previous(c, n))
+			},
 		},
 	} {
 		t.Run(p.name, func(t *testing.T) {

@@ -14,6 +14,7 @@ type thinkPace struct{ plan *schedule }
 func (thinkPace) name() string                   { return PaceThink }
 func (thinkPace) scheduled() bool                { return false }
 func (thinkPace) follows() bool                  { return true }
+func (thinkPace) merges() bool                   { return false }
 func (thinkPace) stamp(m *moment) int64          { return m.pause }
 func (thinkPace) rest(src *source) time.Duration { return closedPace{}.rest(src) }
 

@@ -74,12 +74,15 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	if o.Speed != 0 {
 		p.schedule.speed = o.Speed
 	}
-	p.pace = newPace(name, &p.schedule)
+	p.pace = newPace(name, &p.schedule, o)
 	if p.pace.follows() {
 		p.gate = &gate{begin: p.begin, delays: name == PaceThink}
 	}
 	p.stopped, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.source = newSource(p, in)
+	if p.pace.merges() {
+		p.source.merge = &merge{rounds: in.Header().Timing == trace.TimingClosedLoop}
+	}
 	return p
 }
 
@@ -165,6 +168,9 @@ func (p *player) over(s *session) {
 // oldestEpoch is the first epoch of entries that a session may still ask for.
 func (p *player) oldestEpoch(newest uint32) uint32 {
 	oldest := newest
+	if p.source.merge != nil {
+		oldest = p.source.merge.oldestEpoch(newest)
+	}
 	if p.gate != nil { // first, since sessions go from there to the others
 		p.gate.each(func(s *session) { oldest = min(oldest, s.oldestEpoch(newest)) })
 	}

@@ -65,6 +65,9 @@ var endingWords = [...]string{
 
 func (e ending) String() string { return endingWords[e] }
 
+// whenAt is where in an encoded record the pace's stamp is.
+const whenAt = 52
+
 // recordHeader is the size of a record without its bytes.
 const recordHeader = 4 + 6 + 2 + 8*6 + 8
 
@@ -106,7 +109,7 @@ func (r *record) decode(b []byte) {
 	r.start = int64(le.Uint64(b[28:]))
 	r.settled = le.Uint64(b[36:])
 	r.rows = le.Uint64(b[44:])
-	r.when = int64(le.Uint64(b[52:]))
+	r.when = int64(le.Uint64(b[whenAt:]))
 	r.shape.epoch = le.Uint32(b[60:])
 	r.shape.slot = le.Uint32(b[64:])
 	r.bytes = b[recordHeader:n:n]

@@ -28,13 +28,15 @@ type session struct {
 	early bool         // it was open when the recording began
 
 	// The reader's. captured is final once the queue is closed.
-	queue     queue
-	waits     waits
-	captured  counts
-	lastRead  uint64
-	lastEnd   int64         // of the latest recorded reply
-	lastStart int64         // of the latest event, or when it began
-	epoch     atomic.Uint32 // of the entries it uses
+	queue      queue
+	waits      waits
+	captured   counts
+	lastRead   uint64
+	lastEnd    int64         // of the latest recorded reply
+	lastStart  int64         // of the latest event, or when it began
+	midRequest bool          // the latest event ended no request
+	order      int64         // of what a merge was given last
+	epoch      atomic.Uint32 // of the entries it uses
 
 	// The gate's.
 	needs, end int

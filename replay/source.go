@@ -42,6 +42,7 @@ type source struct {
 	batch   trace.Batch
 	pending bool // batch is read and not taken
 	atEnd   bool
+	merge   *merge // nil where each session's own order will do
 
 	live    map[uint64]*session
 	states  map[uint64]*trace.State // of sessions with no event yet
@@ -139,6 +140,11 @@ func (src *source) run() {
 
 // finish tells the sessions that nothing will follow.
 func (src *source) finish() {
+	if src.merge != nil {
+		if err := src.merge.pass(math.MaxInt64, src.deliver); err != nil {
+			src.p.fail(err)
+		}
+	}
 	for _, s := range src.live {
 		s.queue.close()
 	}
@@ -227,14 +233,16 @@ func (src *source) late(l *trace.Late) error {
 	return src.push(s, &record{
 		kind: kindLate, ordinal: l.Ordinal, flags: flagReplied,
 		status: l.Status, state: l.State, rows: l.Rows,
-	})
+	}, moment{})
 }
 
 func (src *source) events(all []trace.Event) error {
 	src.previous = src.horizon
 	// A cancel request aims at an event that was in flight then, so at one
 	// read before it: it goes into the queue before what follows.
+	earliest := all[0].Start
 	for i := range all {
+		earliest = min(earliest, all[i].Start)
 		src.horizon = max(src.horizon, all[i].Start)
 		if all[i].Entry.Op == trace.OpCancel {
 			src.note(&all[i])
@@ -255,6 +263,9 @@ func (src *source) events(all []trace.Event) error {
 		src.p.gate.pass(addClamped(src.previous, -endSlack)) // an end in the next block may count as that much earlier
 	}
 	src.unaimed()
+	if src.merge != nil { // blocks come in the order of their first events
+		return src.merge.pass(earliest, src.deliver)
+	}
 	return nil
 }
 
@@ -265,12 +276,12 @@ func (src *source) event(e *trace.Event) error {
 	src.total.captured(op)
 	s.captured.captured(op)
 	r := src.record(e, s.waits.before(e.Start))
-	r.when = src.p.pace.stamp(&moment{start: e.Start, pause: s.pause(e.Start)})
-	s.lastStart = e.Start
+	at := moment{op: op, first: !s.midRequest, start: e.Start, pause: s.pause(e.Start)}
+	s.lastStart, s.midRequest = e.Start, !e.RequestEnd
 	if s.unplayable() && op != trace.OpEnd {
 		r.flags, r.end, r.bytes = r.flags|flagSkip, skipNotReplayable, nil
 	}
-	if err := src.push(s, r); err != nil {
+	if err := src.push(s, r, at); err != nil {
 		return err
 	}
 	if err := src.aimed(s, e.Ordinal); err != nil {
@@ -370,10 +381,30 @@ func (src *source) ref(e *trace.Entry) entryRef {
 	return ref
 }
 
-// push queues a record.
-func (src *source) push(s *session, r *record) error {
+// push gives a session a record, now or in its turn.
+func (src *source) push(s *session, r *record, at moment) error {
+	if src.merge != nil {
+		src.encoded = r.encode(src.encoded[:0])
+		epoch := src.entries.epoch
+		if r.kind != kindLate {
+			epoch = r.shape.epoch
+		}
+		src.merge.add(s, at, src.encoded, epoch)
+		return nil
+	}
+	r.when = src.p.pace.stamp(&at)
 	src.encoded = r.encode(src.encoded[:0])
 	return s.queue.push(src.encoded, src.limit(), &src.scratch)
+}
+
+// deliver queues a record whose turn it is.
+func (src *source) deliver(h *held, record []byte) error {
+	if len(record) == 0 {
+		h.s.queue.close()
+		return nil
+	}
+	stampRecord(record, src.p.pace.stamp(&h.moment))
+	return h.s.queue.push(record, src.limit(), &src.scratch)
 }
 
 // session is the session of an event, which begins with it if it is new.
@@ -423,6 +454,10 @@ func (src *source) sessionEnds(s *session, at int64) {
 	delete(src.live, s.id)
 	if src.p.gate != nil {
 		src.p.gate.add(mark{at: max(s.lastEnd, at-endSlack), isEnd: true, end: at, session: s})
+	}
+	if src.merge != nil {
+		src.merge.add(s, moment{}, nil, src.entries.epoch)
+		return
 	}
 	s.queue.close()
 }

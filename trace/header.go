@@ -62,6 +62,7 @@ type Run struct {
 	Target    string  `json:"target,omitempty"`
 	Pace      string  `json:"pace,omitempty"`
 	Speed     float64 `json:"speed,omitempty"`
+	RatePerS  float64 `json:"rate_per_s,omitempty"` // of pace rate
 	DurationS float64 `json:"duration_s,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type replayCmd struct {
 	Before              string        `placeholder:"COMMAND" help:"Run this shell command before each replay, to bring the data back; its environment has RETRACE_TARGET, RETRACE_LABEL and RETRACE_RUN."`
 	Write               string        `short:"w" placeholder:"RUN" help:"Write what was measured, as a trace; - is stdout. A directory (DIR/) gets a file LABEL-N.run for each replay."`
 	Label               string        `placeholder:"NAME" help:"What reports call the run."`
-	Pace                string        `enum:"original,think,closed," default:"" placeholder:"original|think|closed" help:"When a request is due: at its recorded time, its client's recorded pause after the reply before it, or when its session is free. Follows the trace if not given."`
+	Pace                paceFlag      `placeholder:"original|think|closed|rate=N/s" help:"When a request is due: at its recorded time, its client's recorded pause after the reply before it, when its session is free, or N a second (also N/min) in recorded order. Follows the trace if not given."`
 	Speed               *float64      `placeholder:"N" help:"With paces original and think: N times as fast as recorded."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
 	MaxDiverged         percentage    `default:"1%" placeholder:"P%" help:"Exit with 3 if more statements than this differ from the recording (${default})."`
@@ -55,6 +55,7 @@ func (*replayCmd) Examples() string {
 	return `retrace replay monday.trace --target postgres://postgres@candidate:5432 -w candidate.run
 retrace replay monday.trace --target postgres://postgres@candidate --speed 2 --duration 10m
 retrace replay monday.trace --target postgres://postgres@candidate --pace closed -o json
+retrace replay monday.trace --target postgres://postgres@candidate --pace rate=500/s
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
 }
@@ -76,17 +77,13 @@ func (p *percentage) UnmarshalText(b []byte) error {
 // Validate finds what is wrong before anything is opened.
 func (c *replayCmd) Validate() error {
 	switch {
-	case c.Speed != nil && c.Pace == replay.PaceClosed:
-		return usageError(replayTry+" --speed 2", "--speed has no meaning with --pace closed, which has no schedule")
 	case c.Duration < 0:
 		return usageError(replayTry+" --duration 10m", "--duration %s is negative", c.Duration)
 	case c.Write == "-" && c.Output == "json":
 		return usageError(replayTry+" -o json", "-w - and -o json both want stdout")
 	}
-	if c.Speed != nil {
-		if err := replay.CheckSpeed(*c.Speed); err != nil {
-			return usageError(replayTry+" --speed 2", "--%w", err)
-		}
+	if err := c.validatePace(); err != nil {
+		return err
 	}
 	return c.validateSeries()
 }
@@ -136,19 +133,17 @@ func (c *replayCmd) one(ctx context.Context, env Env, t turn) (*replay.Summary, 
 func asReplayUsage(err error) error {
 	var usage *replay.UsageError
 	if errors.As(err, &usage) {
-		return usageError(usage.Try, "%s", usage.Message)
+		return usageError(replayTry+" "+usage.Try, "%s", usage.Message)
 	}
 	return err
 }
 
 func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t turn, out *runFile) (*replay.Summary, error) {
 	o := replay.Options{
-		Target: t.target, Pace: c.Pace, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
+		Target: t.target, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
 		AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
-	if c.Speed != nil {
-		o.Speed = *c.Speed
-	}
+	c.pace(&o)
 	if out.Writer != nil {
 		o.Run = out.Writer
 	}

@@ -38,6 +38,9 @@ func replayText(s *replay.Summary) string {
 	if s.Speed != nil && *s.Speed != 1 {
 		pace += fmt.Sprintf(" at %g times the speed", *s.Speed)
 	}
+	if s.RatePerS != nil {
+		pace = fmt.Sprintf("%g requests a second", *s.RatePerS)
+	}
 	line("Replayed %d sessions against %s, pace %s, in %.1f s.", s.Sessions, s.Target, pace, s.ElapsedS)
 	if s.Partial {
 		line("Interrupted: the rest of the trace was not read.")

@@ -124,6 +124,17 @@ func (r *infoReport) origin(h *trace.Header, fact func(name, format string, args
 	if h.Run != nil {
 		fact("replay of", "%s", h.Run.Source)
 		fact("replayed on", "%s", h.Run.Target)
-		fact("pace", "%s, speed %g", h.Run.Pace, h.Run.Speed)
+		fact("pace", "%s", paceText(h.Run))
 	}
+}
+
+// paceText is the pace of a run in words.
+func paceText(r *trace.Run) string {
+	switch {
+	case r.RatePerS > 0:
+		return fmt.Sprintf("%s, %g requests a second", r.Pace, r.RatePerS)
+	case r.Speed > 0:
+		return fmt.Sprintf("%s, speed %g", r.Pace, r.Speed)
+	}
+	return r.Pace
 }

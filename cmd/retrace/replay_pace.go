@@ -1,0 +1,36 @@
+package main
+
+import "github.com/retrace-db/retrace/replay"
+
+// paceFlag is a pace, with its rate if it has one.
+type paceFlag struct {
+	name string
+	rate float64
+}
+
+// UnmarshalText reads original, think, closed, or rate=500/s.
+func (p *paceFlag) UnmarshalText(b []byte) (err error) {
+	p.name, p.rate, err = replay.ParsePace(string(b))
+	return err
+}
+
+// pace sets what the flags say of when requests are due.
+func (c *replayCmd) pace(o *replay.Options) {
+	o.Pace, o.Rate = c.Pace.name, c.Pace.rate
+	if c.Speed != nil {
+		o.Speed = *c.Speed
+	}
+}
+
+// validatePace refuses what makes no sense together. What depends on the trace is
+// refused once that is known.
+func (c *replayCmd) validatePace() error {
+	if c.Speed != nil {
+		if err := replay.CheckSpeed(*c.Speed); err != nil { // also 0, which means nothing in Options
+			return asReplayUsage(err)
+		}
+	}
+	var o replay.Options
+	c.pace(&o)
+	return asReplayUsage(o.Validate())
+}
