@@ -3,6 +3,7 @@ package replay
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/retrace-db/retrace/trace"
 )
@@ -45,6 +46,8 @@ type measures struct {
 	divergedRows    uint64
 	divergedOther   uint64 // events that are no statements
 	preparedAgain   uint64
+	orderReleased   uint64     // transactions that started before one they should have waited for was over
+	order           *histogram // waits for other transactions
 	lag, late, busy *histogram // late: schedule error; busy: the rest of the lag
 	service         *histogram
 }
@@ -53,7 +56,7 @@ func newMeasures() measures {
 	return measures{
 		errors: map[string]uint64{}, reasons: map[string]uint64{},
 		eventErrors: map[string]uint64{}, eventReasons: map[string]uint64{},
-		lag: newHistogram(), late: newHistogram(), busy: newHistogram(), service: newHistogram(),
+		order: newHistogram(), lag: newHistogram(), late: newHistogram(), busy: newHistogram(), service: newHistogram(),
 	}
 }
 
@@ -164,6 +167,17 @@ func (a *account) preparedAgain(session uint64, n int) {
 	s.mu.Unlock()
 }
 
+// ordered counts a wait for other transactions, in vain or not.
+func (a *account) ordered(session uint64, wait time.Duration, kept bool) {
+	s := a.of(session)
+	s.mu.Lock()
+	s.measures.order.record(int64(wait))
+	if !kept {
+		s.orderReleased++
+	}
+	s.mu.Unlock()
+}
+
 func (a *account) sessionFailed() {
 	a.mu.Lock()
 	a.failed++
@@ -206,6 +220,8 @@ func (m *measures) merge(o *measures) {
 	m.divergedRows += o.divergedRows
 	m.divergedOther += o.divergedOther
 	m.preparedAgain += o.preparedAgain
+	m.orderReleased += o.orderReleased
+	m.order.merge(o.order)
 	m.lag.merge(o.lag)
 	m.late.merge(o.late)
 	m.busy.merge(o.busy)

@@ -24,6 +24,7 @@ type flight struct {
 	was     trace.Status
 	wasRows uint64
 	state   byte
+	commits bool // ended a transaction that others wait for
 
 	// Of this replay, once done.
 	done     bool
@@ -43,6 +44,7 @@ type flight struct {
 // recorded takes the recorded reply.
 func (f *flight) recorded(r *record) {
 	f.replied, f.was, f.wasRows, f.state = true, r.status, r.rows, r.state
+	f.commits = r.flags&flagCommit != 0
 }
 
 // answered takes the reply of this replay.

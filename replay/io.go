@@ -152,16 +152,22 @@ func (s *session) answerable() *flight {
 // is outstanding. It tells whether the request is to be sent.
 func (s *session) awaitDue(due int64) bool {
 	for s.dead == "" && s.p.phase() == running {
-		switch {
-		case due <= s.p.clock.Now():
+		if due <= s.p.clock.Now() {
 			return true
-		case s.pending() != nil:
-			s.read(due)
-		default:
-			s.line.Pause(due)
 		}
+		s.linger(due)
 	}
 	return false
+}
+
+// linger waits for a poke or a time, and reads meanwhile if something is
+// outstanding.
+func (s *session) linger(until int64) {
+	if s.pending() != nil {
+		s.read(until)
+	} else {
+		s.line.Pause(until)
+	}
 }
 
 // landed waits for outstanding replies when nothing more is to be sent.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -27,6 +28,7 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 		PreparedAgain: m.preparedAgain, Compared: m.compared, Diverged: m.diverged,
 		DivergedStatus: m.divergedStatus, DivergedRows: m.divergedRows, DivergedOther: m.divergedOther,
 		ServiceUS: m.service.spread(), ScheduleErrorUS: m.late.spread(), LagUS: m.lag.spread(), BusyUS: m.busy.spread(),
+		Order: cmp.Or(o.Order, OrderSession), OrderReleased: m.orderReleased, OrderWaited: uint64(m.order.count()), OrderWaitUS: m.order.spread(),
 		Valid: true, Why: []string{}, Warnings: []string{},
 	}
 	if o.Target != nil {
@@ -89,7 +91,7 @@ func (s *Summary) judgeTarget(m *measures) {
 	}
 	if busy, allowed := m.busy.quantile(99), max(int64(busyTolerance), m.typical()); busy > allowed {
 		kept = false
-		s.Why = append(s.Why, fmt.Sprintf("the target did not keep up: 1 %% of requests waited more than %s for an earlier reply of their session, at most %s", roughly(busy), roughly(m.busy.max)))
+		s.Why = append(s.Why, fmt.Sprintf("the target did not keep up: 1 %% of requests waited more than %s for an earlier reply%s, at most %s", roughly(busy), s.whose(), roughly(m.busy.max)))
 	}
 }
 
@@ -99,6 +101,14 @@ func (m *measures) typical() int64 {
 		return 0
 	}
 	return m.service.quantile(50)
+}
+
+// whose says which replies a request may have waited for.
+func (s *Summary) whose() string {
+	if s.Order == OrderCommit {
+		return " of their session or for another transaction"
+	}
+	return " of their session"
 }
 
 func (s *Summary) warn(p *player) {
@@ -120,6 +130,9 @@ func (s *Summary) warn(p *player) {
 	}
 	if p.source.unportable > 0 {
 		warn("%d statements declare parameter types by numbers that each database gives out itself: right only on a physical copy of the recorded server", p.source.unportable)
+	}
+	if s.OrderReleased > 0 {
+		warn("%d transactions were not replayed in the recorded order of commits: what they had to wait for was not over after %s (--order-wait)", s.OrderReleased, p.order.limit)
 	}
 	if stalls := p.stalls.Load(); stalls > 0 {
 		warn("retrace itself stood still %d times, for %s in all", stalls, roughly(p.stalled.Load()))

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,9 @@ type Options struct {
 	Speed    float64       // of paces original and think; 0 means 1
 	Rate     float64       // of pace rate: requests a second
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
+
+	Order     string        // OrderSession or OrderCommit; "" means OrderSession
+	OrderWait time.Duration // of OrderCommit: bounds a wait for other transactions; 0 means DefaultOrderWait
 
 	Run    io.Writer // where the run goes, as a trace; nil for nowhere
 	Tool   string    // version, for the run's header
@@ -58,8 +62,33 @@ func (o *Options) Validate() error {
 		}
 		return CheckSpeed(o.Speed)
 	}
+	if err := o.validateOrder(); err != nil {
+		return err
+	}
 	return o.checkPace(o.Pace)
 }
+
+func (o *Options) validateOrder() error {
+	switch {
+	case o.Order != "" && o.Order != OrderSession && o.Order != OrderCommit:
+		return &UsageError{fmt.Sprintf("unknown order %q: there are session and commit", o.Order), "--order commit"}
+	case o.OrderWait < 0:
+		return &UsageError{fmt.Sprintf("--order-wait %s is negative", o.OrderWait), "--order commit --order-wait 5s"}
+	case o.OrderWait != 0 && o.Order != OrderCommit:
+		return &UsageError{"--order-wait has no meaning without --order commit", "--order commit --order-wait " + o.OrderWait.String()}
+	}
+	return nil
+}
+
+// checkOrder refuses an order that the trace does not know.
+func (o *Options) checkOrder(h *trace.Header) error {
+	if o.Order != OrderCommit || h.Timing != trace.TimingClosedLoop {
+		return nil
+	}
+	return &UsageError{"--order commit has no meaning here: the trace has no recorded times, so that nothing is known of the order of its commits", "--order session"}
+}
+
+func (o *Options) orderWait() time.Duration { return cmp.Or(o.OrderWait, DefaultOrderWait) }
 
 // CheckSpeed refuses what no schedule can be divided by.
 func CheckSpeed(speed float64) error {

@@ -40,7 +40,8 @@ type player struct {
 	account   *account
 	run       *runWriter // nil when nobody wants the run
 	spill     spill
-	gate      *gate // where sessions begin when others end
+	gate      *gate  // where sessions begin when others end
+	order     *order // nil where sessions do not wait for each other
 	fault     func(session, ordinal uint64) bool
 
 	loops    []*loop // none where sessions have goroutines
@@ -77,6 +78,9 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	p.pace = newPace(name, &p.schedule, o)
 	if p.pace.follows() {
 		p.gate = &gate{begin: p.begin, delays: name == PaceThink}
+	}
+	if o.Order == OrderCommit {
+		p.order = &order{limit: o.orderWait(), wake: func() { p.source.notify() }}
 	}
 	p.stopped, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.source = newSource(p, in)
@@ -158,6 +162,9 @@ func (p *player) over(s *session) {
 	p.account.close(s.id, &c)
 	if p.run != nil {
 		p.add(row{kind: rowEnd, session: s.id})
+	}
+	if p.order != nil {
+		p.order.leave(&s.turn)
 	}
 	if p.gate != nil {
 		p.gate.ended(s, p.clock.Now())

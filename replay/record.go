@@ -42,6 +42,8 @@ const (
 	flagRequestEnd recordFlags = 1 << iota
 	flagReplied                // status, state and rows are the recorded ones
 	flagSkip                   // not to be sent; end says why
+	flagGate                   // transactions of other sessions come first, see order
+	flagCommit                 // its reply ended a transaction that others wait for
 )
 
 // ending says how a recorded session ended, or why an event is not sent.

@@ -30,6 +30,9 @@ func Run(ctx context.Context, in *trace.Reader, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkOrder(h); err != nil {
+		return nil, err
+	}
 	if err := guard(ctx, &o, in.Headers()); err != nil {
 		return nil, err
 	}

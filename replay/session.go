@@ -37,12 +37,15 @@ type session struct {
 	midRequest bool          // the latest event ended no request
 	order      int64         // of what a merge was given last
 	epoch      atomic.Uint32 // of the entries it uses
+	extent     extent
 
 	// The gate's.
 	needs, end int
 	numbered   bool
 	over       int64 // when it was over in the replay, 0 before
 	delay      int64 // recorded, from the last of the ends it needs to its beginning
+
+	turn turn // the order's
 
 	// The player's.
 	line      line                        // under mu, since others poke it
@@ -80,7 +83,9 @@ func newSession(p *player, id uint64, state *trace.State) *session {
 	s := &session{id: id, p: p, state: state, line: newThreadLine(p.clock), unflushed: noOrdinal}
 	s.queue.spill, s.queue.source, s.queue.wake = &p.spill, p.source, s.poke
 	s.epoch.Store(p.source.entries.epoch)
+	s.turn = turn{wake: s.poke, spot: -1}
 	if state != nil && len(state.Transaction) > 0 {
+		s.extent.began(state.Transaction)
 		s.was = map[string]byte{"idle": 'I', "open": 'T', "failed": 'E'}[state.Transaction]
 	}
 	return s
@@ -259,9 +264,13 @@ func (s *session) recorded(r *record) {
 	}
 	for i := range s.batch { // it waits to be sent
 		if b := &s.batch[i]; b.ordinal == r.ordinal {
-			b.flags |= flagReplied
+			b.flags |= r.flags
 			b.status, b.state, b.rows = r.status, r.state, r.rows
+			return
 		}
+	}
+	if r.flags&flagCommit != 0 {
+		s.p.order.ended(&s.turn)
 	}
 }
 
@@ -292,6 +301,9 @@ const maxUnjoined = 65536
 
 // count gives an event its place in the account and in the run.
 func (s *session) count(f *flight, kind rowKind) {
+	if f.commits {
+		s.p.order.ended(&s.turn)
+	}
 	if s.p.forgets(s.id, f.ordinal) {
 		return
 	}

@@ -47,8 +47,8 @@ type source struct {
 	live    map[uint64]*session
 	states  map[uint64]*trace.State // of sessions with no event yet
 	entries *entries
-	foreign map[*trace.Entry]bool // entries that declare types the server's user made
-	shots   map[uint64][]shot     // cancel requests of the block being taken, by target
+	known   map[*trace.Entry]knowledge
+	shots   map[uint64][]shot // cancel requests of the block being taken, by target
 
 	first    int64 // earliest start of the first block
 	horizon  int64 // latest start read
@@ -74,7 +74,7 @@ type source struct {
 func newSource(p *player, in *trace.Reader) *source {
 	return &source{
 		p: p, in: in, live: map[uint64]*session{}, states: map[uint64]*trace.State{}, entries: newEntries(),
-		foreign: map[*trace.Entry]bool{}, shots: map[uint64][]shot{}, horizon: math.MinInt64, previous: math.MinInt64, wake: make(chan struct{}, 1),
+		known: map[*trace.Entry]knowledge{}, shots: map[uint64][]shot{}, horizon: math.MinInt64, previous: math.MinInt64, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -151,6 +151,9 @@ func (src *source) finish() {
 	if src.p.gate != nil {
 		src.p.gate.pass(math.MaxInt64)
 	}
+	if src.p.order != nil {
+		src.p.order.pass(math.MaxInt64)
+	}
 }
 
 func (src *source) sleep(d time.Duration) {
@@ -174,6 +177,14 @@ func (src *source) notify() {
 func (src *source) idle() time.Duration {
 	if src.p.phase() == expired { // the rest is read through, to be counted
 		return src.unless(src.queued.Load() < prefetch || src.hungry.Load() > 0)
+	}
+	if o := src.p.order; o != nil {
+		switch hungry, full := o.appetite(); {
+		case full:
+			return crawl
+		case hungry:
+			return 0
+		}
 	}
 	return src.p.pace.rest(src)
 }
@@ -229,11 +240,14 @@ func (src *source) late(l *trace.Late) error {
 	if s == nil {
 		return nil
 	}
-	s.lastEnd = max(s.lastEnd, s.waits.answered(l.Ordinal, l.Took))
-	return src.push(s, &record{
+	end := s.waits.answered(l.Ordinal, l.Took)
+	s.lastEnd = max(s.lastEnd, end)
+	r := &record{
 		kind: kindLate, ordinal: l.Ordinal, flags: flagReplied,
 		status: l.Status, state: l.State, rows: l.Rows,
-	}, moment{})
+	}
+	src.ends(s, r, end)
+	return src.push(s, r, moment{})
 }
 
 func (src *source) events(all []trace.Event) error {
@@ -262,6 +276,9 @@ func (src *source) events(all []trace.Event) error {
 	if src.p.gate != nil {
 		src.p.gate.pass(addClamped(src.previous, -endSlack)) // an end in the next block may count as that much earlier
 	}
+	if src.p.order != nil {
+		src.p.order.pass(min(src.previous, addClamped(earliest, -1)))
+	}
 	src.unaimed()
 	if src.merge != nil { // blocks come in the order of their first events
 		return src.merge.pass(earliest, src.deliver)
@@ -278,6 +295,7 @@ func (src *source) event(e *trace.Event) error {
 	r := src.record(e, s.waits.before(e.Start))
 	at := moment{op: op, first: !s.midRequest, start: e.Start, pause: s.pause(e.Start)}
 	s.lastStart, s.midRequest = e.Start, !e.RequestEnd
+	src.begins(s, e, r)
 	if s.unplayable() && op != trace.OpEnd {
 		r.flags, r.end, r.bytes = r.flags|flagSkip, skipNotReplayable, nil
 	}
@@ -311,7 +329,7 @@ func (src *source) record(e *trace.Event, settled uint64) *record {
 		r.status, r.state, r.rows = e.Status, e.State, e.Rows
 	}
 	src.bytes(r, e)
-	if op := e.Entry.Op; op.Statement() && src.declaresForeign(e.Entry) {
+	if e.Entry.Op.Statement() && src.know(e.Entry).foreign {
 		src.unportable++
 	}
 	return r
@@ -345,32 +363,6 @@ func (src *source) bytes(r *record, e *trace.Event) {
 		}
 	}
 }
-
-// declaresForeign tells whether a statement declares parameter types by numbers
-// that each database gives out itself.
-func (src *source) declaresForeign(e *trace.Entry) bool {
-	if e.Prepare != nil && len(e.Types) == 0 {
-		e = e.Prepare
-	}
-	if len(e.Types) == 0 {
-		return false
-	}
-	known, ok := src.foreign[e]
-	if ok {
-		return known
-	}
-	for _, oid := range e.Types {
-		known = known || oid >= firstUserOID
-	}
-	if len(src.foreign) >= maxEpoch {
-		clear(src.foreign)
-	}
-	src.foreign[e] = known
-	return known
-}
-
-// firstUserOID is the first OID that PostgreSQL does not give out itself.
-const firstUserOID = 16384
 
 // ref numbers an entry, and lets go of entries that no session needs any more.
 func (src *source) ref(e *trace.Entry) entryRef {

@@ -46,7 +46,7 @@ func (s *session) flush() {
 	}
 	s.await(last.settled)
 	due := s.p.pace.due(s, &first.record)
-	if !s.awaitDue(due) {
+	if !s.awaitDue(due) || !s.awaitTurn() {
 		s.leave(due)
 		return
 	}
@@ -57,6 +57,9 @@ func (s *session) flush() {
 // leave gives every event of the request the outcome that nothing is sent.
 func (s *session) leave(due int64) {
 	s.landed()
+	if n := s.gates(); n > 0 {
+		s.p.order.skip(&s.turn, n)
+	}
 	status, reason := s.status, s.dead
 	if s.dead == "" {
 		status, reason = trace.Unsent, s.p.phase().String()

@@ -23,6 +23,11 @@ type Summary struct {
 	EventReasons map[string]uint64 `json:"event_reasons"`
 	EventErrors  map[string]uint64 `json:"event_errors"`
 
+	Order         string  `json:"order"`          // session or commit
+	OrderReleased uint64  `json:"order_released"` // transactions that started before one they should have waited for was over
+	OrderWaited   uint64  `json:"order_waited"`   // transactions that waited for others
+	OrderWaitUS   *Spread `json:"order_wait_us"`  // how long; null where none did
+
 	Retries       uint64 `json:"retries"`
 	PreparedAgain uint64 `json:"prepared_again"` // statements prepared late, their Parse having been skipped
 

@@ -27,6 +27,8 @@ type replayCmd struct {
 	Label               string        `placeholder:"NAME" help:"What reports call the run."`
 	Pace                paceFlag      `placeholder:"original|think|closed|rate=N/s" help:"When a request is due: at its recorded time, its client's recorded pause after the reply before it, when its session is free, or N a second (also N/min) in recorded order. Follows the trace if not given."`
 	Speed               *float64      `placeholder:"N" help:"With paces original and think: N times as fast as recorded."`
+	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
+	OrderWait           time.Duration `placeholder:"D" help:"With order commit: a transaction waits no longer than this for others, which is then counted (5s)."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
 	MaxDiverged         percentage    `default:"1%" placeholder:"P%" help:"Exit with 3 if more statements than this differ from the recording (${default})."`
 	AllowCapturedTarget bool          `help:"Replay even against the server that was recorded."`
@@ -56,6 +58,7 @@ func (*replayCmd) Examples() string {
 retrace replay monday.trace --target postgres://postgres@candidate --speed 2 --duration 10m
 retrace replay monday.trace --target postgres://postgres@candidate --pace closed -o json
 retrace replay monday.trace --target postgres://postgres@candidate --pace rate=500/s
+retrace replay monday.trace --target postgres://postgres@candidate --speed 10 --order commit
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
 }
@@ -77,6 +80,10 @@ func (p *percentage) UnmarshalText(b []byte) error {
 // Validate finds what is wrong before anything is opened.
 func (c *replayCmd) Validate() error {
 	switch {
+	case c.OrderWait < 0:
+		return usageError(replayTry+" --order commit --order-wait 5s", "--order-wait %s is negative", c.OrderWait)
+	case c.OrderWait != 0 && c.Order != replay.OrderCommit:
+		return usageError(replayTry+" --order commit --order-wait 5s", "--order-wait has no meaning without --order commit")
 	case c.Duration < 0:
 		return usageError(replayTry+" --duration 10m", "--duration %s is negative", c.Duration)
 	case c.Write == "-" && c.Output == "json":
@@ -141,7 +148,7 @@ func asReplayUsage(err error) error {
 func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t turn, out *runFile) (*replay.Summary, error) {
 	o := replay.Options{
 		Target: t.target, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
-		AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
+		Order: c.Order, OrderWait: c.OrderWait, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
 	c.pace(&o)
 	if out.Writer != nil {

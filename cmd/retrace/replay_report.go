@@ -53,6 +53,9 @@ func replayText(s *replay.Summary) string {
 	if s.PreparedAgain > 0 {
 		line("%d statements were prepared late, since their Parse had been skipped.", s.PreparedAgain)
 	}
+	if s.Order == replay.OrderCommit {
+		line("Order of commits: %d transactions waited for others, %d were let go out of order.", s.OrderWaited, s.OrderReleased)
+	}
 	line("Diverged from the recording: %d of %d statements compared (%.2f %%): %d in status, %d in rows.",
 		s.Diverged, s.Compared, s.DivergedPct, s.DivergedStatus, s.DivergedRows)
 	b.WriteString("\n")
@@ -91,6 +94,7 @@ func spreads(s *replay.Summary) string {
 		spread *replay.Spread
 	}{
 		{"service time", s.ServiceUS},
+		{"wait for other transactions", s.OrderWaitUS},
 		{"lag behind the schedule", s.LagUS},
 		{"  of that, session busy", s.BusyUS},
 		{"  of that, retrace late", s.ScheduleErrorUS},
