@@ -323,8 +323,9 @@ func TestDivergence(t *testing.T) {
 		ev(1, selectOne, 0, 1),
 		with(ev(1, selectOne, 2, 3), diverged(trace.DivergedRows)),
 		with(ev(1, selectOne, 4, 5), diverged(trace.DivergedRows|trace.DivergedStatus)),
+		with(ev(1, selectOne, 6, 7), diverged(trace.DivergedResult)),
 	}
-	if got := *analysed(runOf("closed"), events...).Total.Runs[0].Diverged; got != (Diverged{2, 1, 2}) {
+	if got := *analysed(runOf("closed"), events...).Total.Runs[0].Diverged; got != (Diverged{Statements: 3, Status: 1, Rows: 2, Result: 1}) {
 		t.Errorf("got %+v", got)
 	}
 	if got := analysed(recording(), events[0]).Total.Runs[0].Diverged; got != nil {

@@ -58,6 +58,9 @@ func (f *figures) divergence(d trace.Diverged) {
 	if d&trace.DivergedRows != 0 {
 		f.diverged.Rows++
 	}
+	if d&trace.DivergedResult != 0 {
+		f.diverged.Result++
+	}
 }
 
 // Diverged counts statements whose outcome in a replay was not the recorded one.
@@ -65,6 +68,7 @@ type Diverged struct {
 	Statements uint64 `json:"statements"`
 	Status     uint64 `json:"status"`
 	Rows       uint64 `json:"rows"`
+	Result     uint64 `json:"result"` // the rows are as many and not the same: where results were compared
 }
 
 // timing is what a statement's parts add up to.

@@ -269,7 +269,11 @@ func (p *page) notable(runs []Figures, indent string) {
 			parts = append(parts, class+" "+p.counts(runs[i].Other[class]))
 		}
 		if d := runs[i].Diverged; d != nil && d.Statements > 0 {
-			parts = append(parts, fmt.Sprintf("diverged %s (status %s, rows %s)", number(d.Statements), number(d.Status), number(d.Rows)))
+			result := ""
+			if d.Result > 0 {
+				result = ", result " + number(d.Result)
+			}
+			parts = append(parts, fmt.Sprintf("diverged %s (status %s, rows %s%s)", number(d.Statements), number(d.Status), number(d.Rows), result))
 		}
 		if len(parts) > 0 {
 			p.line("%s%s: %s", indent, p.label(i), strings.Join(parts, "; "))

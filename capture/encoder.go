@@ -63,7 +63,7 @@ func (e *encoder) begin() error {
 	if e.begins != 0 {
 		h.Started = rfc3339(e.begins)
 	}
-	w, err := trace.NewWriter(e.recorder.options.Out, h, trace.WriterOptions{States: e.states, Now: e.recorder.options.Now})
+	w, err := trace.NewWriter(e.recorder.options.Out, h, trace.WriterOptions{Checksums: e.recorder.options.Checksums, States: e.states, Now: e.recorder.options.Now})
 	e.w = w
 	return err
 }
@@ -317,6 +317,6 @@ var statuses = [...]trace.Status{pg.OK: trace.OK, pg.Failed: trace.Error, pg.Ski
 
 func fill(a *trace.Reply, start int64, r *row) {
 	a.Took, a.Tail = max(r.done-start, 0), max(r.done-r.at, 0)
-	a.Rows, a.Results, a.Bytes = r.rows, r.results, r.size
+	a.Rows, a.Results, a.Bytes, a.Checksum = r.rows, r.results, r.size, r.checksum
 	a.Status, a.Reason, a.State = statuses[r.outcome], r.reason, r.state
 }

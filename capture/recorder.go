@@ -19,6 +19,7 @@ type RecorderOptions struct {
 	Header     trace.Header  // Source is completed with the server's settings
 	QueueBytes int64         // room between the sessions and the encoder; default 16 MiB
 	EventBytes int           // of one event's bytes that are kept; default pg's
+	Checksums  bool          // record the checksums of results
 	Flush      time.Duration // how often the trace is brought up to date; default 0.9 s
 	Paused     bool          // record nothing before Start
 	Now        func() int64  // ns since the Unix epoch, never stepping
@@ -98,7 +99,7 @@ func (r *Recorder) session(onKey func(pid uint32, key []byte)) *tap {
 		recorder: r, stripe: &r.stripes[n%stripes], onKey: onKey,
 		life: &life{id: r.ids | n&(1<<counterBits-1)},
 	}
-	t.conv = pg.NewConversation(t, pg.Options{Limit: r.options.EventBytes})
+	t.conv = pg.NewConversation(t, pg.Options{Limit: r.options.EventBytes, Checksum: r.options.Checksums})
 	return t
 }
 

@@ -51,6 +51,9 @@ type row struct {
 	done    int64
 	size    uint64 // true length of a request, bytes of a reply; in a cancel: the target session
 	rows    uint64
+
+	checksum uint64
+
 	data    []byte // in the stripe's pages
 	reason  string
 	startup *pg.Startup
@@ -78,6 +81,6 @@ func requestRow(l *life, r *pg.Request) row {
 func replyRow(l *life, r *pg.Reply) row {
 	return row{
 		kind: rowReply, life: l, ordinal: r.Ordinal, prepare: r.Prepare, at: r.First, done: r.Done,
-		rows: r.Rows, results: r.Results, size: r.Bytes, outcome: r.Outcome, reason: r.Reason, state: r.State,
+		rows: r.Rows, results: r.Results, size: r.Bytes, checksum: r.Checksum, outcome: r.Outcome, reason: r.Reason, state: r.State,
 	}
 }

@@ -44,6 +44,8 @@ type measures struct {
 	diverged        uint64
 	divergedStatus  uint64
 	divergedRows    uint64
+	divergedResult  uint64
+	checked         uint64 // statements with a checksum of their result on both sides
 	divergedOther   uint64 // events that are no statements
 	preparedAgain   uint64
 	orderReleased   uint64     // transactions that started before one they should have waited for was over
@@ -126,6 +128,9 @@ func (m *measures) compare(f *flight, statement bool) {
 		return
 	}
 	m.compared++
+	if f.checked {
+		m.checked++
+	}
 	if f.diverged != 0 {
 		m.diverged++
 	}
@@ -134,6 +139,9 @@ func (m *measures) compare(f *flight, statement bool) {
 	}
 	if f.diverged&trace.DivergedRows != 0 {
 		m.divergedRows++
+	}
+	if f.diverged&trace.DivergedResult != 0 {
+		m.divergedResult++
 	}
 }
 
@@ -218,6 +226,8 @@ func (m *measures) merge(o *measures) {
 	m.diverged += o.diverged
 	m.divergedStatus += o.divergedStatus
 	m.divergedRows += o.divergedRows
+	m.divergedResult += o.divergedResult
+	m.checked += o.checked
 	m.divergedOther += o.divergedOther
 	m.preparedAgain += o.preparedAgain
 	m.orderReleased += o.orderReleased

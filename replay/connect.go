@@ -107,7 +107,7 @@ func (s *session) login(ordinal uint64) error {
 	s.conn, s.connected, s.shoot = conn, true, shoot
 	s.line.(*threadLine).use(conn)
 	s.in = make([]byte, minRead)
-	s.talk = pg.NewConversation(listener{s}, pg.Options{LoggedIn: true, Ordinal: ordinal})
+	s.talk = pg.NewConversation(listener{s}, pg.Options{LoggedIn: true, Ordinal: ordinal, Checksum: s.p.check})
 	return nil
 }
 

@@ -23,6 +23,8 @@ type flight struct {
 	replied bool
 	was     trace.Status
 	wasRows uint64
+	wasSum  uint64
+	summed  bool // wasSum is known
 	state   byte
 	commits bool // ended a transaction that others wait for
 
@@ -33,6 +35,8 @@ type flight struct {
 	took     int64
 	tail     int64
 	rows     uint64
+	sum      uint64 // checksum of the result
+	checked  bool   // sum was compared with the recorded one
 	results  uint32
 	bytes    uint64
 	after    byte // transaction state
@@ -45,6 +49,7 @@ type flight struct {
 func (f *flight) recorded(r *record) {
 	f.replied, f.was, f.wasRows, f.state = true, r.status, r.rows, r.state
 	f.commits = r.flags&flagCommit != 0
+	f.wasSum, f.summed = r.sum, r.flags&flagSum != 0
 }
 
 // answered takes the reply of this replay.
@@ -52,6 +57,7 @@ func (f *flight) answered(r *pg.Reply) {
 	f.done = true
 	f.took, f.tail = max(r.Done-f.sent, 0), max(r.Done-r.First, 0)
 	f.rows, f.results, f.bytes, f.after = r.Rows, r.Results, r.Bytes, r.State
+	f.sum = r.Checksum
 	switch r.Outcome {
 	case pg.OK:
 		f.status = trace.OK
@@ -100,14 +106,20 @@ func (f *flight) comparable() bool {
 	return f.was == trace.OK || f.was == trace.Error || f.was == trace.Skipped
 }
 
-// compare finds in which ways the outcome differs from the recorded one.
-func (f *flight) compare() {
+// compare finds in which ways the outcome differs from the recorded one. Where
+// the number of rows differs, so does the result, and that says nothing new.
+func (f *flight) compare(check bool) {
 	switch {
 	case !f.comparable():
 	case f.status != f.was:
 		f.diverged = trace.DivergedStatus
 	case f.status == trace.OK && f.rows != f.wasRows:
 		f.diverged = trace.DivergedRows
+	case f.status == trace.OK && check && f.summed:
+		f.checked = true
+		if f.sum != f.wasSum {
+			f.diverged = trace.DivergedResult
+		}
 	}
 }
 
@@ -117,7 +129,7 @@ func (f *flight) row(session uint64, kind rowKind) row {
 		kind: kind, last: f.last, op: f.op, session: session, ordinal: f.ordinal,
 		start: f.sent, due: f.due, entry: f.entry, diverged: f.diverged,
 		reply: trace.Reply{
-			Took: f.took, Tail: f.tail, Rows: f.rows, Results: f.results, Bytes: f.bytes,
+			Took: f.took, Tail: f.tail, Rows: f.rows, Results: f.results, Bytes: f.bytes, Checksum: f.sum,
 			Status: f.status, Reason: f.reason, State: f.after,
 		},
 	}

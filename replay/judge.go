@@ -34,6 +34,14 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 	if o.Target != nil {
 		s.Target = o.Target.String()
 	}
+	if o.Check {
+		s.Checked = &m.checked
+		if m.checked > 0 {
+			s.DivergedResult = &m.divergedResult
+		} else if m.compared > 0 {
+			s.Warnings = append(s.Warnings, "no result was compared: the trace has no checksums of results (they come with capture --check)")
+		}
+	}
 	if m.compared > 0 {
 		s.DivergedPct = 100 * float64(m.diverged) / float64(m.compared)
 	}
@@ -118,6 +126,9 @@ func (s *Summary) warn(p *player) {
 	}
 	if s.SessionsLost > 0 {
 		warn("%d sessions lost their connection", s.SessionsLost)
+	}
+	if n := s.Errors["08P01"]; n > 0 {
+		warn("%d statements failed with 08P01: so a server answers where its result has another number of columns than the recorded one, since some drivers ask for a format for each; compare the tables", n)
 	}
 	if p.source.gaps > 0 {
 		warn("the trace has %d gaps: %d events were not recorded", p.source.gaps, p.source.missing)

@@ -34,6 +34,8 @@ type Options struct {
 	Known *trace.Summary
 	Again func() (*trace.Reader, error)
 
+	Check bool // compare the checksums of results with the recorded ones, and write them into the run
+
 	AllowCapturedTarget bool
 	Clock               clock.Clock     // nil means the most precise one there is
 	Warn                func(string)    // takes what is worth knowing before the run; nil means nobody does

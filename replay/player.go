@@ -33,6 +33,7 @@ const graceTime = 5 * time.Second
 // player is a replay in progress.
 type player struct {
 	pace      pace
+	check     bool // make checksums of results
 	schedule  schedule
 	clock     clock.Clock
 	connector connector
@@ -66,7 +67,7 @@ type player struct {
 
 func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *player {
 	p := &player{
-		clock: o.Clock, connector: o.connect, account: newAccount(), fault: o.Fault,
+		check: o.Check, clock: o.Clock, connector: o.connect, account: newAccount(), fault: o.Fault,
 		schedule: schedule{speed: 1}, logins: make(chan struct{}, maxLogins), playing: map[*session]struct{}{},
 	}
 	if p.connector == nil {

@@ -30,6 +30,7 @@ type record struct {
 	when    int64  // the pace's, see pace.stamp
 	settled uint64 // events with a smaller ordinal had their replies when this was sent
 	rows    uint64 // recorded
+	sum     uint64 // recorded checksum of the result, with flagSum
 	shape   entryRef
 	bytes   []byte // valid until the queue moves on
 
@@ -44,6 +45,7 @@ const (
 	flagSkip                   // not to be sent; end says why
 	flagGate                   // transactions of other sessions come first, see order
 	flagCommit                 // its reply ended a transaction that others wait for
+	flagSum                    // sum is the recorded one
 )
 
 // ending says how a recorded session ended, or why an event is not sent.
@@ -70,10 +72,28 @@ func (e ending) String() string { return endingWords[e] }
 // whenAt is where in an encoded record the pace's stamp is.
 const whenAt = 52
 
+// replied takes the recorded reply.
+func (r *record) replied(l *trace.Reply) {
+	r.flags |= flagReplied
+	r.status, r.state, r.rows = l.Status, l.State, l.Rows
+	if l.HasChecksum {
+		r.flags, r.sum = r.flags|flagSum, l.Checksum
+	}
+}
+
 // recordHeader is the size of a record without its bytes.
 const recordHeader = 4 + 6 + 2 + 8*6 + 8
 
-func (r *record) size() int { return recordHeader + len(r.bytes) }
+func (r *record) size() int { return r.head() + len(r.bytes) }
+
+// head is the size of all but the bytes: a trace without checksums has no room
+// for them.
+func (r *record) head() int {
+	if r.flags&flagSum != 0 {
+		return recordHeader + 8
+	}
+	return recordHeader
+}
 
 // encode appends the record, its own length first.
 func (r *record) encode(dst []byte) []byte {
@@ -88,6 +108,9 @@ func (r *record) encode(dst []byte) []byte {
 	dst = le.AppendUint64(dst, uint64(r.when))
 	dst = le.AppendUint32(dst, r.shape.epoch)
 	dst = le.AppendUint32(dst, r.shape.slot)
+	if r.flags&flagSum != 0 {
+		dst = le.AppendUint64(dst, r.sum)
+	}
 	return append(dst, r.bytes...)
 }
 
@@ -114,5 +137,9 @@ func (r *record) decode(b []byte) {
 	r.when = int64(le.Uint64(b[whenAt:]))
 	r.shape.epoch = le.Uint32(b[60:])
 	r.shape.slot = le.Uint32(b[64:])
-	r.bytes = b[recordHeader:n:n]
+	r.sum = 0
+	if r.flags&flagSum != 0 {
+		r.sum = le.Uint64(b[recordHeader:])
+	}
+	r.bytes = b[r.head():n:n]
 }

@@ -37,7 +37,7 @@ func tap(t testing.TB, to string) *recorder {
 		t.Fatal(err)
 	}
 	r := &recorder{t: t, listener: l, to: to, byKey: map[uint32]*recorded{}}
-	r.w, err = trace.NewWriter(&r.buf, trace.Header{Engine: "postgres", EngineVersion: "15.1", MadeBy: trace.ByCapture}, trace.WriterOptions{})
+	r.w, err = trace.NewWriter(&r.buf, trace.Header{Engine: "postgres", EngineVersion: "15.1", MadeBy: trace.ByCapture}, trace.WriterOptions{Checksums: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (r *recorder) session() *recorded {
 	defer r.mu.Unlock()
 	r.last++
 	s := &recorded{r: r, id: 5000 + r.last, shapes: map[uint64]uint32{}, starts: map[uint64]int64{}}
-	s.talk = pg.NewConversation(s, pg.Options{})
+	s.talk = pg.NewConversation(s, pg.Options{Checksum: true})
 	return s
 }
 
@@ -207,7 +207,7 @@ func (s *recorded) Reply(p *pg.Reply) {
 	delete(s.starts, p.Ordinal)
 	s.check(s.r.w.Reply(s.id, p.Ordinal, &trace.Reply{
 		Took: max(p.Done-start, 0), Tail: p.Done - p.First, Rows: p.Rows, Results: p.Results, Bytes: p.Bytes,
-		Status: status, Reason: p.Reason, State: p.State,
+		Status: status, Reason: p.Reason, State: p.State, Checksum: p.Checksum,
 	}, 0))
 }
 

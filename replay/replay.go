@@ -73,7 +73,7 @@ func (p *player) prepare(ctx context.Context, o *Options, h *trace.Header) error
 	if o.Run == nil {
 		return nil
 	}
-	p.run, err = newRunWriter(o.Run, p.runHeader(ctx, o, h, found), p.account, p.pace.scheduled(), p.clock.Now)
+	p.run, err = newRunWriter(o.Run, p.runHeader(ctx, o, h, found), p.account, trace.WriterOptions{Due: p.pace.scheduled(), Checksums: o.Check, Now: p.clock.Now})
 	return err
 }
 

@@ -63,10 +63,11 @@ const (
 )
 
 // newRunWriter begins the run's trace.
-func newRunWriter(w io.Writer, h trace.Header, a *account, scheduled bool, now func() int64) (*runWriter, error) {
-	r := &runWriter{account: a, scheduled: scheduled, wake: make(chan struct{}, 1), stop: make(chan struct{}), live: map[uint64]*trace.State{}}
+func newRunWriter(w io.Writer, h trace.Header, a *account, o trace.WriterOptions) (*runWriter, error) {
+	r := &runWriter{account: a, scheduled: o.Due, wake: make(chan struct{}, 1), stop: make(chan struct{}), live: map[uint64]*trace.State{}}
 	r.space = sync.NewCond(&r.mu)
-	out, err := trace.NewWriter(w, h, trace.WriterOptions{Due: scheduled, Diverged: true, NoValues: true, States: r.states, Now: now})
+	o.Diverged, o.NoValues, o.States = true, true, r.states
+	out, err := trace.NewWriter(w, h, o)
 	if err != nil {
 		return nil, fmt.Errorf("write the run: %w", err)
 	}

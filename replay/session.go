@@ -265,7 +265,7 @@ func (s *session) recorded(r *record) {
 	for i := range s.batch { // it waits to be sent
 		if b := &s.batch[i]; b.ordinal == r.ordinal {
 			b.flags |= r.flags
-			b.status, b.state, b.rows = r.status, r.state, r.rows
+			b.status, b.state, b.rows, b.sum = r.status, r.state, r.rows, r.sum
 			return
 		}
 	}
@@ -307,7 +307,7 @@ func (s *session) count(f *flight, kind rowKind) {
 	if s.p.forgets(s.id, f.ordinal) {
 		return
 	}
-	f.compare()
+	f.compare(s.p.check)
 	if f.replied && f.state != 0 {
 		s.was = f.state
 	}

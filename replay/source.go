@@ -242,10 +242,8 @@ func (src *source) late(l *trace.Late) error {
 	}
 	end := s.waits.answered(l.Ordinal, l.Took)
 	s.lastEnd = max(s.lastEnd, end)
-	r := &record{
-		kind: kindLate, ordinal: l.Ordinal, flags: flagReplied,
-		status: l.Status, state: l.State, rows: l.Rows,
-	}
+	r := &record{kind: kindLate, ordinal: l.Ordinal}
+	r.replied(&l.Reply)
 	src.ends(s, r, end)
 	return src.push(s, r, moment{})
 }
@@ -325,8 +323,7 @@ func (src *source) record(e *trace.Event, settled uint64) *record {
 		r.flags |= flagRequestEnd
 	}
 	if e.HasReply {
-		r.flags |= flagReplied
-		r.status, r.state, r.rows = e.Status, e.State, e.Rows
+		r.replied(&e.Reply)
 	}
 	src.bytes(r, e)
 	if e.Entry.Op.Statement() && src.know(e.Entry).foreign {

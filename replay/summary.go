@@ -35,8 +35,10 @@ type Summary struct {
 	Diverged       uint64  `json:"diverged"`
 	DivergedStatus uint64  `json:"diverged_status"`
 	DivergedRows   uint64  `json:"diverged_rows"`
-	DivergedOther  uint64  `json:"diverged_other"` // events that are no statements
-	DivergedPct    float64 `json:"diverged_pct"`   // of compared
+	DivergedResult *uint64 `json:"diverged_result"` // null where no results were compared
+	Checked        *uint64 `json:"checked"`         // of compared: those whose results were; null without a check
+	DivergedOther  uint64  `json:"diverged_other"`  // events that are no statements
+	DivergedPct    float64 `json:"diverged_pct"`    // of compared
 
 	ServiceUS       *Spread `json:"service_us"`
 	ScheduleErrorUS *Spread `json:"schedule_error_us"` // null where nothing is waited for but replies

@@ -23,7 +23,7 @@ const (
 	colStatus   = 11
 	colState    = 12
 	colTail     = 13
-	colCheck    = 14 // reserved: checksum of the result
+	colChecksum = 14
 	colDue      = 15
 	colFlags    = 16
 	colResults  = 17

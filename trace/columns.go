@@ -10,7 +10,7 @@ type columns struct {
 	sessions, events, ordinals                   []byte
 	gap, took, shape, size, value                []byte
 	rows, bytes, status, state, tail, due, flags []byte
-	results, reason, diverged                    []byte
+	results, reason, diverged, checksum          []byte
 }
 
 func (c *columns) reset() {
@@ -19,6 +19,7 @@ func (c *columns) reset() {
 		gap: c.gap[:0], took: c.took[:0], shape: c.shape[:0], size: c.size[:0], value: c.value[:0],
 		rows: c.rows[:0], bytes: c.bytes[:0], status: c.status[:0], state: c.state[:0], tail: c.tail[:0],
 		due: c.due[:0], flags: c.flags[:0], results: c.results[:0], reason: c.reason[:0], diverged: c.diverged[:0],
+		checksum: c.checksum[:0],
 	}
 }
 
@@ -43,6 +44,7 @@ func (c *columns) outcome(o *outcome, d *dictionary) {
 	c.status = appendUvarint(c.status, uint64(o.status))
 	c.state = appendUvarint(c.state, uint64(o.state))
 	c.reason = appendUvarint(c.reason, uint64(d.reason(o.reason)))
+	c.checksum = appendUvarint(c.checksum, o.checksum)
 }
 
 func (c *columns) span(t int64) {
@@ -54,7 +56,7 @@ func (c *columns) span(t int64) {
 }
 
 // encodeOutcomes adds the columns that events and late replies share.
-func (c *columns) encodeOutcomes(b *body) {
+func (c *columns) encodeOutcomes(b *body, o *WriterOptions) {
 	b.numbers(colSession, c.sessions)
 	b.numbers(colEvents, c.events)
 	b.numbers(colOrdinal, c.ordinals)
@@ -67,6 +69,9 @@ func (c *columns) encodeOutcomes(b *body) {
 	b.numbers(colTail, c.tail)
 	b.numbers(colResults, c.results)
 	b.numbers(colReason, c.reason)
+	if o.Checksums {
+		b.numbers(colChecksum, c.checksum)
+	}
 }
 
 // gather turns the rows of the open block into columns, session by session.
@@ -116,7 +121,7 @@ func (c *columns) encodeEvents(b *body, o *WriterOptions) {
 		b.numbers(colSize, c.size)
 		b.bytes(colValue, c.value)
 	}
-	c.encodeOutcomes(b)
+	c.encodeOutcomes(b, o)
 	b.numbers(colGap, c.gap)
 	b.numbers(colFlags, c.flags)
 	if o.Due {
@@ -138,6 +143,9 @@ func columnNames(o WriterOptions) []string {
 	}
 	if o.Diverged {
 		names = append(names, "diverged")
+	}
+	if o.Checksums {
+		names = append(names, "checksum")
 	}
 	if !o.NoValues {
 		names = append(names, "size", "value")

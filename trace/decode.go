@@ -30,10 +30,10 @@ type eventColumns struct {
 	session, events, ordinal                     cursor
 	gap, took, shape, size                       cursor
 	rows, bytes, status, state, tail, due, flags cursor
-	results, reason, diverged                    cursor
+	results, reason, diverged, checksum          cursor
 	value                                        []byte
 	sizes                                        int // how many there are at most
-	hasDue, hasValues                            bool
+	hasDue, hasValues, hasChecksum               bool
 }
 
 // block decodes a block that holds data into b.
@@ -118,7 +118,8 @@ func (d *decoder) open(h *blockHeader) error {
 	c.rows, c.bytes = d.numbers(&err, colRows, n), d.numbers(&err, colBytes, n)
 	c.status, c.state = d.numbers(&err, colStatus, n), d.numbers(&err, colState, n)
 	c.tail, c.results = d.numbers(&err, colTail, n), d.numbers(&err, colResults, n)
-	c.reason = d.numbers(&err, colReason, n)
+	c.reason, c.checksum = d.numbers(&err, colReason, n), d.numbers(&err, colChecksum, n)
+	c.hasChecksum = d.dir.has(colChecksum)
 	return err
 }
 
@@ -153,7 +154,7 @@ func (d *decoder) openEvents(h *blockHeader) error {
 func (c *eventColumns) done() error {
 	for _, k := range [...]*cursor{
 		&c.session, &c.events, &c.ordinal, &c.gap, &c.took, &c.shape, &c.size, &c.rows,
-		&c.bytes, &c.status, &c.state, &c.tail, &c.due, &c.flags, &c.results, &c.reason, &c.diverged,
+		&c.bytes, &c.status, &c.state, &c.tail, &c.due, &c.flags, &c.results, &c.reason, &c.diverged, &c.checksum,
 	} {
 		if !k.done() {
 			return errors.New("columns do not agree on their length")

@@ -85,6 +85,7 @@ func (r *rowDecoder) run(events []Event, ordinal uint64) error {
 			return err
 		}
 		e.Rows, e.Bytes = c.rows.next(), c.bytes.next()
+		e.Checksum, e.HasChecksum = c.checksum.next(), c.hasChecksum && e.HasReply
 		results, status, state, flags, diverged := c.results.next(), c.status.next(), c.state.next(), c.flags.next(), c.diverged.next()
 		r.results |= results
 		r.small |= status | state | flags | diverged

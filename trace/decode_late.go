@@ -45,6 +45,7 @@ func (c *eventColumns) late(l *Late, seg *readSegment) error {
 	}
 	l.Took, l.Tail = int64(took-1)*tick, int64(tail)*tick
 	l.Rows, l.Bytes, l.Results = c.rows.next(), c.bytes.next(), uint32(results)
+	l.Checksum, l.HasChecksum = c.checksum.next(), c.hasChecksum
 	l.Status, l.State = Status(status), byte(state)
 	var ok bool
 	if l.Reason, ok = seg.words.reason(c.reason.next()); !ok {

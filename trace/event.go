@@ -65,9 +65,13 @@ type Reply struct {
 	Rows    uint64 // rows returned or changed
 	Results uint32 // SQL results inside one event: CommandComplete and EmptyQueryResponse
 	Bytes   uint64 // bytes of the reply
-	Status  Status
-	Reason  string // SQLSTATE for Error, a word for the other classes, "" for OK
-	State   byte   // transaction state afterwards: 'I', 'T', 'E', or 0 where unknown
+	// Checksum is the sum of the checksums of the rows; HasChecksum tells
+	// whether it was recorded.
+	Checksum    uint64
+	HasChecksum bool
+	Status      Status
+	Reason      string // SQLSTATE for Error, a word for the other classes, "" for OK
+	State       byte   // transaction state afterwards: 'I', 'T', 'E', or 0 where unknown
 }
 
 // Diverged says in which ways a replayed event differs from the recorded one.
@@ -76,6 +80,7 @@ type Diverged byte
 const (
 	DivergedStatus Diverged = 1 << iota
 	DivergedRows
+	DivergedResult // the same number of rows, and not the same rows
 )
 
 // Event is one unit of traffic that gets its own reply. Session and Ordinal

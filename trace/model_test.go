@@ -63,7 +63,7 @@ func (m *model) run(t *rapid.T, out io.Writer, trace string) {
 	m.events = map[uint64][]*modelEvent{}
 	m.tick = rapid.SampledFrom([]int64{1, 1000, 1_000_000}).Draw(t, "tick")
 	w, err := NewWriter(out, Header{Trace: trace, Engine: "postgres", TickNS: m.tick, Started: "1970-01-01T00:00:01Z"}, WriterOptions{
-		BlockBytes: rapid.IntRange(40, 4000).Draw(t, "block"), States: m.live, Due: true, Diverged: true,
+		BlockBytes: rapid.IntRange(40, 4000).Draw(t, "block"), States: m.live, Due: true, Diverged: true, Checksums: true,
 		Now: func() int64 { return 5e9 },
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (d *modelDriver) event(whole bool) {
 	e := &me.e
 	*e = Event{
 		Session: id, Ordinal: ordinal, Start: d.now, RequestEnd: rapid.Bool().Draw(d.t, "end"),
-		HasDue: rapid.Bool().Draw(d.t, "has due"), Diverged: Diverged(rapid.IntRange(0, 3).Draw(d.t, "diverged")),
+		HasDue: rapid.Bool().Draw(d.t, "has due"), Diverged: Diverged(rapid.IntRange(0, 7).Draw(d.t, "diverged")),
 	}
 	if e.HasDue {
 		e.Due = d.now - rapid.Int64Range(-5000, 5000).Draw(d.t, "due")
@@ -190,7 +190,8 @@ func (d *modelDriver) outcome(took int64) Reply {
 	r := Reply{
 		Took: took, Rows: rapid.Uint64().Draw(d.t, "rows"), Results: rapid.Uint32().Draw(d.t, "results"),
 		Bytes: rapid.Uint64Range(0, 1000).Draw(d.t, "bytes"), Status: Status(rapid.IntRange(0, 5).Draw(d.t, "status")),
-		State: rapid.SampledFrom([]byte{0, 'I', 'T', 'E'}).Draw(d.t, "state"),
+		State:    rapid.SampledFrom([]byte{0, 'I', 'T', 'E'}).Draw(d.t, "state"),
+		Checksum: rapid.Uint64().Draw(d.t, "checksum"), HasChecksum: true,
 	}
 	r.Tail = rapid.Int64Range(0, took).Draw(d.t, "tail")
 	if r.Status == Error {

@@ -10,6 +10,7 @@ import (
 type outcome struct {
 	took, tail  int64 // took -1: not known
 	rows, bytes uint64
+	checksum    uint64
 	results     uint32
 	status      Status
 	state       byte

@@ -70,7 +70,7 @@ func (w *Writer) emitLate() {
 		n := min(len(late), maxCount)
 		w.lateCols.gatherLate(late[:n], w.dict)
 		w.body.reset()
-		w.lateCols.encodeOutcomes(&w.body)
+		w.lateCols.encodeOutcomes(&w.body, &w.o)
 		w.emitColumns(kindReplies, &w.lateCols)
 		late = late[n:]
 	}

@@ -26,26 +26,28 @@ func TestByHand(t *testing.T) {
 		column{raw: 8, stored: []byte("select 0" + "23505")},    // texts
 	))
 	// Session 5: ordinals 0 and 1; session 7: ordinal 300. 10 s is first.
-	h.block('E', 15, 3, 10e9, 10e9+9000, 1<<5|1<<7, 3, columnsByHand(
-		column{raw: 7, stored: []byte{3, 0, 1, 2, 6}}, // sizes: 1 byte, NULL; redacted; empty; 4 bytes
-		column{raw: 8, stored: []byte("a" + "wxyz")},  // values
-		column{raw: 1, stored: []byte{5, 2}},          // sessions 5, 5+2
-		column{raw: 2, stored: []byte{2, 1}},          // events
-		column{raw: 3, stored: []byte{0, 0xac, 0x02}}, // ordinals 0, 300
-		column{raw: 4, stored: []byte{0, 3, 18}},      // gaps: 0, −2 ticks since the end at 4, 9
-		column{raw: 5, stored: []byte{5, 0, 1}},       // took 4, not known, 0
-		column{raw: 6, stored: []byte{0, 1, 0}},       // shapes
-		column{raw: 9, stored: []byte{2, 0, 0}},       // rows
-		column{raw: 11, stored: []byte{0, 0, 1}},      // status
-		column{raw: 12, stored: []byte("I\x00E")},     // state
-		column{raw: 13, stored: []byte{1, 0, 0}},      // tail
-		column{raw: 15, stored: []byte{0, 0, 1 + 6}},  // due: start − due is 3 ticks
-		column{raw: 16, stored: []byte{0, 1, 3}},      // request end; and over the limit
-		column{raw: 18, stored: []byte{0, 0, 3}},      // reason: entry 2
+	h.block('E', 16, 3, 10e9, 10e9+9000, 1<<5|1<<7, 3, columnsByHand(
+		column{raw: 7, stored: []byte{3, 0, 1, 2, 6}},  // sizes: 1 byte, NULL; redacted; empty; 4 bytes
+		column{raw: 8, stored: []byte("a" + "wxyz")},   // values
+		column{raw: 1, stored: []byte{5, 2}},           // sessions 5, 5+2
+		column{raw: 2, stored: []byte{2, 1}},           // events
+		column{raw: 3, stored: []byte{0, 0xac, 0x02}},  // ordinals 0, 300
+		column{raw: 4, stored: []byte{0, 3, 18}},       // gaps: 0, −2 ticks since the end at 4, 9
+		column{raw: 5, stored: []byte{5, 0, 1}},        // took 4, not known, 0
+		column{raw: 6, stored: []byte{0, 1, 0}},        // shapes
+		column{raw: 9, stored: []byte{2, 0, 0}},        // rows
+		column{raw: 11, stored: []byte{0, 0, 1}},       // status
+		column{raw: 12, stored: []byte("I\x00E")},      // state
+		column{raw: 13, stored: []byte{1, 0, 0}},       // tail
+		column{raw: 14, stored: []byte{0xff, 1, 0, 0}}, // checksum: 255
+		column{raw: 15, stored: []byte{0, 0, 1 + 6}},   // due: start − due is 3 ticks
+		column{raw: 16, stored: []byte{0, 1, 3}},       // request end; and over the limit
+		column{raw: 18, stored: []byte{0, 0, 3}},       // reason: entry 2
 	))
-	h.block('R', 5, 1, 10e9+2000, 10e9+2000, 1<<5, 3, columnsByHand(
+	h.block('R', 6, 1, 10e9+2000, 10e9+2000, 1<<5, 3, columnsByHand(
 		column{raw: 1, stored: []byte{5}}, column{raw: 2, stored: []byte{1}}, column{raw: 3, stored: []byte{1}},
 		column{raw: 5, stored: []byte{101}}, column{codec: 2, raw: 9, stored: []byte{42}},
+		column{raw: 14, stored: []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}},
 	))
 	c, err := readAll(h.b)
 	must(t, err)
@@ -57,12 +59,12 @@ func TestByHand(t *testing.T) {
 		t.Fatalf("%d and %d events", len(five), len(seven))
 	}
 	e := five[0]
-	if e.Ordinal != 0 || e.Start != 10e9 || e.Took != 4000 || e.Tail != 1000 || e.Rows != 2 || e.State != 'I' || e.RequestEnd ||
+	if e.Ordinal != 0 || e.Start != 10e9 || e.Took != 4000 || e.Tail != 1000 || e.Rows != 2 || e.Checksum != 255 || !e.HasChecksum || e.State != 'I' || e.RequestEnd ||
 		string(e.values) != "a" || len(e.Sizes) != 2 || e.Sizes[0] != SizeOf(1) || e.Sizes[1] != SizeNull || e.Entry.Op != OpQuery || e.Entry.SQL() != "select 0" {
 		t.Errorf("event 0: %+v %q", e, e.values)
 	}
 	e = five[1]
-	if e.Ordinal != 1 || e.Start != 10e9+2000 || e.Took != 100_000 || e.Rows != 42 || !e.RequestEnd || len(e.Sizes) != 1 || e.Sizes[0] != SizeRedacted ||
+	if e.Ordinal != 1 || e.Start != 10e9+2000 || e.Took != 100_000 || e.Rows != 42 || e.Checksum != 1<<64-1 || !e.HasChecksum || !e.RequestEnd || len(e.Sizes) != 1 || e.Sizes[0] != SizeRedacted ||
 		e.Entry.Op != OpExecute || e.Entry.SQL() != "select 0" || len(e.Entry.Types) != 1 || e.Entry.Types[0] != 23 {
 		t.Errorf("event 1: %+v", e)
 	}

@@ -26,6 +26,7 @@ const maxEventBytes = 16 << 20
 type WriterOptions struct {
 	Due        bool // events carry when they were due
 	Diverged   bool // events carry how they differ from the recorded ones
+	Checksums  bool // replies carry the checksum of their result
 	NoValues   bool // a run: neither shapes nor values
 	BlockBytes int  // raw bytes of events that seal a block, up to 4 MiB; 0 means 512 KiB
 
@@ -226,7 +227,7 @@ func (w *Writer) place(s *session, e *Event, meta *entryMeta) {
 func (w *Writer) fill(o *outcome, s *session, p *pending, r *Reply) {
 	o.took = s.finish(p, r.Took, w.tick)
 	o.tail = min(max(r.Tail, 0)/w.tick, o.took)
-	o.rows, o.bytes, o.results = r.Rows, r.Bytes, r.Results
+	o.rows, o.bytes, o.results, o.checksum = r.Rows, r.Bytes, r.Results, r.Checksum
 	o.status, o.state, o.reason = r.Status, r.State, r.Reason
 	w.open.last = max(w.open.last, p.start+o.took)
 }

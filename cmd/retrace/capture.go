@@ -21,6 +21,7 @@ type captureCmd struct {
 	Write          string        `short:"w" required:"" placeholder:"FILE" help:"The trace to write; - is stdout."`
 	Force          bool          `help:"Overwrite FILE."`
 	Duration       time.Duration `placeholder:"D" help:"End by itself after this time, such as 10m."`
+	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: 9 bytes per statement, and a hash of every result."`
 	MaxConnections int           `placeholder:"N" help:"Refuse connections over this many (what the limit of open files allows)."`
 	Output         string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Summary as text (on stderr) or json (on stdout)."`
 	Quiet          bool          `short:"q" help:"Say nothing but what went wrong."`

@@ -34,7 +34,7 @@ type recording struct {
 
 func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut) error {
 	address := listener.Addr().String()
-	r.recorder = capture.NewRecorder(capture.RecorderOptions{Out: out, Header: r.header(address), Now: r.clock.Now})
+	r.recorder = capture.NewRecorder(capture.RecorderOptions{Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now})
 	until, cancel := r.until(ctx)
 	defer cancel()
 	hurry, stop := r.hurry()

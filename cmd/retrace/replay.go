@@ -30,6 +30,7 @@ type replayCmd struct {
 	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
 	OrderWait           time.Duration `placeholder:"D" help:"With order commit: a transaction waits no longer than this for others, which is then counted (5s)."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
+	Check               bool          `help:"Compare results too, by the checksums that capture --check records, and write those of the replay into RUN."`
 	MaxDiverged         percentage    `default:"1%" placeholder:"P%" help:"Exit with 3 if more statements than this differ from the recording (${default})."`
 	AllowCapturedTarget bool          `help:"Replay even against the server that was recorded."`
 	Output              string        `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the summary on stdout (${default})."`
@@ -148,7 +149,7 @@ func asReplayUsage(err error) error {
 func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t turn, out *runFile) (*replay.Summary, error) {
 	o := replay.Options{
 		Target: t.target, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
-		Order: c.Order, OrderWait: c.OrderWait, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
+		Order: c.Order, OrderWait: c.OrderWait, Check: c.Check, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
 	c.pace(&o)
 	if out.Writer != nil {

@@ -56,14 +56,22 @@ func replayText(s *replay.Summary) string {
 	if s.Order == replay.OrderCommit {
 		line("Order of commits: %d transactions waited for others, %d were let go out of order.", s.OrderWaited, s.OrderReleased)
 	}
-	line("Diverged from the recording: %d of %d statements compared (%.2f %%): %d in status, %d in rows.",
-		s.Diverged, s.Compared, s.DivergedPct, s.DivergedStatus, s.DivergedRows)
+	line("Diverged from the recording: %d of %d statements compared (%.2f %%): %d in status, %d in rows%s.",
+		s.Diverged, s.Compared, s.DivergedPct, s.DivergedStatus, s.DivergedRows, inResults(s))
 	b.WriteString("\n")
 	if times := spreads(s); times != "" {
 		b.WriteString(times + "\n\n")
 	}
 	verdicts(line, s)
 	return b.String()
+}
+
+// inResults says how many results differ, where results were compared.
+func inResults(s *replay.Summary) string {
+	if s.DivergedResult == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %d in results (%d compared)", *s.DivergedResult, *s.Checked)
 }
 
 func outcomes(s *replay.Summary) string {

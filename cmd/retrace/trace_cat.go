@@ -90,6 +90,7 @@ type eventLine struct {
 	Rows       uint64   `json:"rows"`
 	Results    uint32   `json:"results"`
 	ReplyBytes uint64   `json:"reply_bytes"`
+	Checksum   *string  `json:"checksum"` // of the result, hexadecimal; null where not recorded
 	Status     *string  `json:"status"`
 	Reason     string   `json:"reason"`
 	State      string   `json:"state"`
@@ -108,6 +109,9 @@ func (c *traceCatCmd) json(b []byte, e *trace.Event) ([]byte, error) {
 	if e.HasReply {
 		l.TookUS, l.FirstUS = new(float64(e.Took)/1e3), new(float64(e.Took-e.Tail)/1e3)
 		l.Rows, l.Results, l.ReplyBytes = e.Rows, e.Results, e.Bytes
+		if e.HasChecksum {
+			l.Checksum = new(fmt.Sprintf("%016x", e.Checksum))
+		}
 	}
 	if e.HasReply || e.Status != trace.OK {
 		l.Status, l.Reason = new(e.Status.String()), e.Reason
@@ -159,6 +163,9 @@ func divergedNames(d trace.Diverged) []string {
 	}
 	if d&trace.DivergedRows != 0 {
 		names = append(names, "rows")
+	}
+	if d&trace.DivergedResult != 0 {
+		names = append(names, "result")
 	}
 	return names
 }

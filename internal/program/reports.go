@@ -61,21 +61,23 @@ type Quantiles struct {
 
 // Replayed is the report of replay.
 type Replayed struct {
-	Schema        int              `json:"schema"`
-	Pace          string           `json:"pace"`
-	Speed         float64          `json:"speed"`
-	ElapsedS      float64          `json:"elapsed_s"`
-	Partial       bool             `json:"partial"`
-	Sessions      int64            `json:"sessions"`
-	Statements    Counts           `json:"statements"`
-	Reasons       map[string]int64 `json:"reasons"`
-	Errors        map[string]int64 `json:"errors"`
-	Diverged      int64            `json:"diverged"`
-	ScheduleError *Quantiles       `json:"schedule_error_us"`
-	Lag           *Quantiles       `json:"lag_us"`
-	Valid         bool             `json:"valid"`
-	KeptUp        bool             `json:"kept_up"`
-	Why           []string         `json:"why"`
+	Schema         int              `json:"schema"`
+	Pace           string           `json:"pace"`
+	Speed          float64          `json:"speed"`
+	ElapsedS       float64          `json:"elapsed_s"`
+	Partial        bool             `json:"partial"`
+	Sessions       int64            `json:"sessions"`
+	Statements     Counts           `json:"statements"`
+	Reasons        map[string]int64 `json:"reasons"`
+	Errors         map[string]int64 `json:"errors"`
+	Diverged       int64            `json:"diverged"`
+	DivergedResult int64            `json:"diverged_result"`
+	Checked        int64            `json:"checked"`
+	ScheduleError  *Quantiles       `json:"schedule_error_us"`
+	Lag            *Quantiles       `json:"lag_us"`
+	Valid          bool             `json:"valid"`
+	KeptUp         bool             `json:"kept_up"`
+	Why            []string         `json:"why"`
 }
 
 // Side is one run's figures in a report of analyze.

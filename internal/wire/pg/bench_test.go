@@ -62,9 +62,16 @@ func BenchmarkConversation(b *testing.B) {
 	}
 }
 
-// Rows are skipped, not copied: what a large result costs per row.
+// Rows are skipped, not copied: what a large result costs per row, and what its
+// checksum adds.
 func BenchmarkRows(b *testing.B) {
+	b.Run("skipped", func(b *testing.B) { benchmarkRows(b, false) })
+	b.Run("hashed", func(b *testing.B) { benchmarkRows(b, true) })
+}
+
+func benchmarkRows(b *testing.B, checksum bool) {
 	c := prepared(b)
+	c.rows.wanted = checksum
 	request, _ := selectOnly(b)
 	row := backend(b, "D:0123456789012345678901234567890123456789")
 	rows := bytes.Repeat(row, 100)

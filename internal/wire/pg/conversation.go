@@ -10,6 +10,7 @@ type Options struct {
 	Limit    int    // bytes of one event that are kept; default DefaultLimit
 	LoggedIn bool   // begin after the login, where the session is idle
 	Ordinal  uint64 // of the next event, with LoggedIn
+	Checksum bool   // make checksums of results
 }
 
 // Conversation follows one session: it is fed copies of the bytes of both
@@ -43,6 +44,7 @@ type Conversation struct {
 	waiting  bool  // the message at hand answers something not read yet
 	waitedAt int64 // when it came
 	held     held
+	rows     rowSum
 	state    byte
 	login    bool // until the first ReadyForQuery
 	skipping bool // the server discards messages up to a Sync not read yet
@@ -74,6 +76,7 @@ const (
 // NewConversation begins a session.
 func NewConversation(sink Sink, o Options) *Conversation {
 	c := &Conversation{sink: sink, limit: o.Limit, truth: newNames(), guess: newNames(), login: true}
+	c.rows.wanted = o.Checksum
 	if c.limit <= 0 {
 		c.limit = DefaultLimit
 	}

@@ -55,10 +55,13 @@ type Reply struct {
 	Rows    uint64
 	Results uint32
 	Bytes   uint64
-	Outcome Outcome
-	Reason  string // SQLSTATE, or a word
-	State   byte   // transaction state: 'I', 'T', 'E', or 0 before the first ReadyForQuery
-	Prepare uint64 // as Request.Prepare, now in server order
+	// Checksum is the sum of the checksums of its rows, whatever their order;
+	// 0 if none were asked for.
+	Checksum uint64
+	Outcome  Outcome
+	Reason   string // SQLSTATE, or a word
+	State    byte   // transaction state: 'I', 'T', 'E', or 0 before the first ReadyForQuery
+	Prepare  uint64 // as Request.Prepare, now in server order
 }
 
 // Sink receives what a Conversation understands. Calls come in wire order, on

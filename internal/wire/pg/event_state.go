@@ -24,6 +24,7 @@ type pending struct {
 	bytes       uint64
 	rows        uint64 // by command tags
 	counted     uint64 // DataRows since the last tag
+	checksum    uint64 // of its rows
 	prepare     uint64
 	reason      string
 	effects     []effect // of a Query's statements, those not met yet

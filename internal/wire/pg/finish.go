@@ -25,6 +25,9 @@ func (c *Conversation) finish(now int64) (bool, error) {
 	e.done = now
 	switch r.typ {
 	case 'D', 'd', 'T', 't':
+		if c.rows.at {
+			e.checksum += c.rows.end()
+		}
 		if r.typ == 'T' && x.kind == 'D' {
 			c.met(x, e)
 		}
@@ -198,6 +201,7 @@ func (c *Conversation) answer(e *pending) {
 	e.first = min(max(e.first, e.start), e.done)
 	r := &c.rep
 	r.Ordinal, r.First, r.Done, r.Rows, r.Results = e.ordinal, e.first, e.done, e.rows+e.counted, e.results
+	r.Checksum = e.checksum
 	r.Bytes, r.Outcome, r.Reason, r.State, r.Prepare = e.bytes, e.outcome, e.reason, c.state, e.prepare
 	c.sink.Reply(r)
 }

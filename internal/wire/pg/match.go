@@ -25,6 +25,7 @@ func (c *Conversation) match() (bool, error) {
 		e := c.events.at(x.event)
 		e.reply(r.start, headerLen+r.body)
 		e.counted++
+		c.rows.at = c.rows.wanted
 		return true, nil
 	}
 	if r.typ == 'C' && c.copyOpen && c.copyIn {
@@ -39,6 +40,8 @@ func (c *Conversation) match() (bool, error) {
 	}
 	e.reply(r.start, headerLen+r.body)
 	switch r.typ {
+	case 'd':
+		c.rows.at = c.rows.wanted
 	case 'C', 'Z':
 		r.keep = 256
 	case 'K':

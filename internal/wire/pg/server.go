@@ -73,6 +73,9 @@ func (c *Conversation) feed(b []byte, now int64) (done int, err error) {
 		}
 		if c.stage == atBody {
 			n, ok := r.read(b[done:])
+			if c.rows.at {
+				c.rows.add(b[done:done+n], n == r.body)
+			}
 			if done += n; !ok {
 				return done, nil
 			}
