@@ -27,6 +27,7 @@ type grammar struct {
 	Replay  replayCmd  `cmd:"" help:"Send a recorded trace to another server and measure what comes back."`
 	Analyze analyzeCmd `cmd:"" help:"Say what each statement cost, in one trace or side by side in several."`
 	Trace   traceCmd   `cmd:"" help:"Look into a trace: info, cat, verify, diff."`
+	Sim     simCmd     `cmd:"" help:"A simulated target whose truth is known: plain."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package sim
+
+func isCrowded(error) bool { return false }
