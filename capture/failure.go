@@ -38,6 +38,7 @@ func (e *encoder) check(err error) {
 	}
 	e.broken, e.trouble = err, err
 	e.recorder.broken.Store(true)
+	e.report(err)
 	e.retry = e.recorder.options.Now() + int64(time.Second)
 	if e.w == nil {
 		return
@@ -56,6 +57,15 @@ func (e *encoder) recovered() {
 		e.broken = fmt.Errorf("internal error: %v", p)
 		e.trouble, e.dead = e.broken, true
 		e.recorder.broken.Store(true)
+		e.report(e.broken)
+	}
+}
+
+// report tells whoever wants to know at once.
+func (e *encoder) report(trouble error) {
+	select {
+	case e.recorder.options.Trouble <- trouble:
+	default:
 	}
 }
 
@@ -156,6 +166,7 @@ func (e *encoder) restart(now int64) {
 		}
 	}
 	e.recorder.broken.Store(false)
+	e.report(nil)
 }
 
 // faulted ends a session whose protocol could not be understood: what it still

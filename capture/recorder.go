@@ -22,6 +22,7 @@ type RecorderOptions struct {
 	Checksums  bool          // record the checksums of results
 	Flush      time.Duration // how often the trace is brought up to date; default 0.9 s
 	Paused     bool          // record nothing before Start
+	Trouble    chan<- error  // told why the trace cannot be written, and nil once it can; never waited for
 	Now        func() int64  // ns since the Unix epoch, never stepping
 }
 

@@ -270,6 +270,9 @@ func (t *tap) Deallocated(name []byte) {
 }
 
 func (t *tap) Sets(inForce, open [][]byte) {
+	if t.unwanted != "" {
+		return
+	}
 	t.texts = appendTexts(appendTexts(t.texts[:0], inForce), open)
 	t.put(row{kind: rowSets, data: t.texts}, nil)
 }

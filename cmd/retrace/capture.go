@@ -22,6 +22,8 @@ type captureCmd struct {
 	Force          bool          `help:"Overwrite FILE."`
 	Duration       time.Duration `placeholder:"D" help:"End by itself after this time, such as 10m."`
 	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: 9 bytes per statement, and a hash of every result."`
+	Paused         bool          `help:"Pass traffic on without recording until told to start: by SIGUSR1 or --control."`
+	Control        string        `placeholder:"ADDR" help:"Take orders by HTTP on this loopback address or unix:PATH: POST /start, POST /stop, GET /status."`
 	MaxConnections int           `placeholder:"N" help:"Refuse connections over this many (what the limit of open files allows)."`
 	Output         string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Summary as text (on stderr) or json (on stdout)."`
 	Quiet          bool          `short:"q" help:"Say nothing but what went wrong."`
@@ -31,12 +33,19 @@ func (*captureCmd) Help() string {
 	return `Applications connect to --listen as they would to the database; each connection
 is passed on to --target byte for byte, and what it asked and how long the answer
 took is recorded. SIGINT or SIGTERM ends the recording: no new connections are
-taken, and those that are open are let go between two transactions.`
+taken, and those that are open are let go between two transactions.
+
+SIGUSR2 stops recording and SIGUSR1 starts it (again) while traffic goes on, as do
+POST /stop and POST /start to --control. A session is recorded from where it is
+next outside of a transaction, and until it is so again. What was passed on in
+between counts as left out, not as lost.`
 }
 
 func (*captureCmd) Examples() string {
 	return `retrace capture --target postgres://db.example:5432 -w monday.trace
-retrace capture --listen 127.0.0.1:7000 --target postgres://localhost -w - --duration 1m | retrace trace info -`
+retrace capture --listen 127.0.0.1:7000 --target postgres://localhost -w - --duration 1m | retrace trace info -
+retrace capture --target postgres://db.example:5432 -w peak.trace --paused --control 127.0.0.1:6433
+curl -X POST http://127.0.0.1:6433/start`
 }
 
 // Validate finds what is wrong before anything is opened.
@@ -53,6 +62,11 @@ func (c *captureCmd) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return usageError(try, "--listen %q is not HOST:PORT", c.Listen)
 	}
+	if c.Control != "" {
+		if err := checkControl(c.Control); err != nil {
+			return usageError(try+" --control 127.0.0.1:6433", "--control %s: %w", c.Control, err)
+		}
+	}
 	return nil
 }
 
@@ -67,11 +81,14 @@ func (c *captureCmd) Run(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.create(env)
-	if err != nil {
+	r := &recording{captureCmd: c, env: env, target: to, clock: clock.NewTimers(), talk: &talk{to: env.Err, quiet: c.Quiet}}
+	if err := r.openControl(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	r := &recording{captureCmd: c, env: env, target: to, clock: clock.NewTimers(), talk: &talk{to: env.Err, quiet: c.Quiet}}
+	out, err := c.create(env)
+	if err != nil {
+		return errors.Join(err, listener.Close(), r.closeControl())
+	}
 	return r.run(ctx, listener, out)
 }
 

@@ -22,9 +22,24 @@ type captureReport struct {
 	Gaps       []captureGap `json:"gaps"`       // the first 10,000
 	GapsTotal  uint64       `json:"gaps_total"` // all of them
 	Missing    uint64       `json:"missing"`    // events the gaps stand for
+	LeftOut    []leftOut    `json:"left_out"`   // on purpose: no loss
 	Refused    int64        `json:"refused"`    // connections that could not become sessions
 	Failed     int64        `json:"failed"`     // sessions for which the target was not there
 	Complete   bool         `json:"complete"`
+}
+
+type leftOut struct {
+	Why      string `json:"why"`
+	Sessions uint64 `json:"sessions"` // of which nothing was recorded
+	Events   uint64 `json:"events"`   // these sessions' and others'
+}
+
+func leftOuts(all []capture.LeftOut) []leftOut {
+	out := []leftOut{}
+	for _, l := range all {
+		out = append(out, leftOut(l))
+	}
+	return out
 }
 
 type captureGap struct {
@@ -40,7 +55,7 @@ func (r *recording) report(unwritten error) error {
 	out := captureReport{
 		Schema: 1, ElapsedS: time.Since(r.began).Seconds(), Sessions: got.Sessions, Requests: got.Requests,
 		Statements: got.Statements, Bytes: got.Bytes, Gaps: []captureGap{}, GapsTotal: got.Totals.Gaps, Missing: got.Missing,
-		Refused: counts.Refused, Failed: counts.Failed,
+		LeftOut: leftOuts(got.LeftOut), Refused: counts.Refused, Failed: counts.Failed,
 		Complete: got.Totals.Gaps == 0 && unwritten == nil,
 	}
 	for _, g := range got.Gaps {
@@ -63,6 +78,9 @@ func (r *recording) sumUp(o captureReport) {
 	}
 	_, _ = fmt.Fprintf(r.env.Err, "capture: %d sessions, %d statements in %d requests over %.1f s; %s in %s\n",
 		o.Sessions, o.Statements, o.Requests, o.ElapsedS, size(o.Bytes), escape(into))
+	for _, l := range o.LeftOut {
+		_, _ = fmt.Fprintf(r.env.Err, "capture: left out, as asked, since %s: %d events, and of %d sessions everything\n", l.Why, l.Events, l.Sessions)
+	}
 	if o.Failed > 0 {
 		_, _ = fmt.Fprintf(r.env.Err, "capture: the target was not there for %d sessions\n", o.Failed)
 	}
@@ -144,6 +162,9 @@ func (r *recording) step() step {
 	got := r.recorder.Recorded()
 	words := fmt.Sprintf("%d sessions, %.0f statements/s, %s, %d gaps",
 		r.proxy.Counts().Live, r.rate.of(got.Statements, time.Now()), size(got.Bytes), got.Totals.Gaps)
+	if !got.On {
+		words += ", paused"
+	}
 	if got.Broken {
 		words += fmt.Sprintf(", NOT RECORDING: %v", got.Trouble)
 	}

@@ -28,13 +28,17 @@ type recording struct {
 
 	proxy    *capture.Proxy
 	recorder *capture.Recorder
+	control  net.Listener // nil without --control
 	began    time.Time
 	rate     rate
 }
 
 func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut) error {
 	address := listener.Addr().String()
-	r.recorder = capture.NewRecorder(capture.RecorderOptions{Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now})
+	trouble := make(chan error, 16)
+	r.recorder = capture.NewRecorder(capture.RecorderOptions{
+		Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now, Paused: r.Paused, Trouble: trouble,
+	})
 	until, cancel := r.until(ctx)
 	defer cancel()
 	hurry, stop := r.hurry()
@@ -48,12 +52,19 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 	r.greet(address)
 	progress := r.env.watch("capture", r.Quiet, r.step)
 	r.talk.redirect(progress)
-	var probing sync.WaitGroup
-	probing.Go(func() { r.probe(until) })
+	var beside sync.WaitGroup
+	beside.Go(func() { r.probe(until) })
+	over := make(chan struct{})
+	beside.Go(func() { r.obeySignals(over) })
+	beside.Go(func() { r.sayTrouble(trouble) })
+	beside.Go(r.serveControl)
 	err := r.proxy.Serve(until)
-	probing.Wait()
-	progress.Stop()
+	close(over)
+	err = errors.Join(err, r.closeControl())
 	unwritten := r.recorder.Close()
+	close(trouble)
+	beside.Wait()
+	progress.Stop()
 	err = errors.Join(err, out.done(unwritten == nil))
 	return errors.Join(err, r.report(unwritten))
 }
@@ -123,9 +134,16 @@ func (r *recording) greet(address string) {
 	if into == "-" {
 		into = "stdout"
 	}
-	_, _ = fmt.Fprintf(r.env.Err, "capture: listening on %s, passing on to %s, recording into %s\n"+
+	recording := "recording into"
+	if r.Paused {
+		recording = "paused, to record into"
+	}
+	_, _ = fmt.Fprintf(r.env.Err, "capture: listening on %s, passing on to %s, %s %s\n"+
 		"capture: point your application at %s instead of the database; %s\n",
-		address, escape(r.target.String()), escape(into), address, r.ending())
+		address, escape(r.target.String()), recording, escape(into), address, r.ending())
+	if r.control != nil {
+		_, _ = fmt.Fprintf(r.env.Err, "capture: orders are taken at %s\n", escape(controlURL(r.control)))
+	}
 }
 
 func (r *recording) ending() string {

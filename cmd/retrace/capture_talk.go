@@ -31,6 +31,13 @@ func (t *talk) redirect(w io.Writer) {
 	t.to = w
 }
 
+// say prints a line now, whatever was said before.
+func (t *talk) say(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, _ = fmt.Fprintln(t.to, escape("capture: "+fmt.Sprintf(format, args...)))
+}
+
 func (t *talk) Enabled(_ context.Context, l slog.Level) bool { return !t.quiet || l >= slog.LevelWarn }
 func (t *talk) WithAttrs([]slog.Attr) slog.Handler           { return t }
 func (t *talk) WithGroup(string) slog.Handler                { return t }

@@ -40,7 +40,13 @@ type infoReport struct {
 	Missing           uint64         `json:"missing"`
 	LeftOut           uint64         `json:"left_out"` // events, on purpose
 	Segments          int            `json:"segments"`
-	Start             *trace.Header  `json:"start"` // the first segment's start block
+	Pauses            []pause        `json:"pauses"` // of the recording
+	Start             *trace.Header  `json:"start"`  // the first segment's start block
+}
+
+type pause struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // Run answers from the headers and the index where it can.
@@ -62,13 +68,18 @@ func infoOf(s *trace.Summary) *infoReport {
 	r := &infoReport{
 		Schema: 1, Complete: s.Complete, Damage: append([]trace.Damage{}, s.Damage...), Bytes: s.Bytes,
 		Sessions: s.Sessions, Events: s.Events, Requests: s.Requests, Statements: s.Statements,
-		Gaps: s.Gaps, Missing: s.Missing, LeftOut: s.LeftOut, Segments: len(s.Headers),
+		Gaps: s.Gaps, Missing: s.Missing, LeftOut: s.LeftOut, Pauses: []pause{}, Segments: len(s.Headers),
 	}
 	if s.Events > 0 {
 		r.SpanS = new(float64(s.Last-s.First) / 1e9)
 	}
 	if s.Statements > 0 {
 		r.BytesPerStatement = new(float64(s.Bytes) / float64(s.Statements))
+	}
+	for _, h := range s.Headers {
+		if h.PausedFrom != "" {
+			r.Pauses = append(r.Pauses, pause{h.PausedFrom, h.Started})
+		}
 	}
 	if len(s.Headers) > 0 {
 		r.Start = s.Headers[0]
@@ -91,6 +102,9 @@ func (r *infoReport) print(w io.Writer) error {
 	}
 	fact("engine", "%s", r.Engine+" "+r.EngineVersion)
 	fact("timing", "%s", r.Timing)
+	for _, p := range r.Pauses {
+		fact("paused", "%s to %s", p.From, p.To)
+	}
 	fact("sessions", "%d", r.Sessions)
 	fact("requests", "%d", r.Requests)
 	fact("statements", "%d", r.Statements)

@@ -45,10 +45,16 @@ func TestFullDiskCostsOnlyTheRecording(t *testing.T) {
 	if during.Failed > 0 || during.Transactions < 1000 {
 		t.Errorf("traffic suffered from the full disk: %+v", during)
 	}
+	if said := c.Said(); !strings.Contains(said, "NOT RECORDING: ") || strings.Contains(said, "recording goes on") {
+		t.Errorf("the full disk was not said at once: %s", said)
+	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
 	after := pgbench(t, c.Addr, "-n", "-S", "-M", "prepared", "-c", "2", "-R", "200", "-T", "4")
+	if said := c.Said(); !strings.Contains(said, "recording goes on") {
+		t.Errorf("that there is room again was not said at once: %s", said)
+	}
 	r := c.Stop()
 	want(t, r, 3)
 	if !strings.Contains(r.Err, "no space left") || !strings.Contains(r.Err, path) {
