@@ -40,6 +40,7 @@ type Header struct {
 	Timing        string   `json:"timing"`
 	Source        *Source  `json:"source,omitempty"`
 	Run           *Run     `json:"run,omitempty"`
+	Joined        []string `json:"joined,omitempty"`  // the traces that this one was made of
 	Columns       []string `json:"columns,omitempty"` // of event blocks
 
 	Extra map[string]json.RawMessage `json:"-"`
@@ -72,7 +73,7 @@ func (h *Header) IsRun() bool { return h.Run != nil }
 // known are the keys of Header itself.
 var known = []string{
 	"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
-	"made_by", "tool", "started", "paused_from", "timing", "source", "run", "columns",
+	"made_by", "tool", "started", "paused_from", "timing", "source", "run", "joined", "columns",
 }
 
 type plainHeader Header

@@ -83,9 +83,17 @@ func (m *model) run(t *rapid.T, out io.Writer, trace string) {
 func (m *model) live() []State {
 	var states []State
 	for _, id := range m.sessions {
-		states = append(states, State{Session: id, Ordinal: 12345, User: fmt.Sprint("user", id), Database: "db"})
+		states = append(states, State{Session: id, Ordinal: m.next(id), User: fmt.Sprint("user", id), Database: "db"})
 	}
 	return states
+}
+
+// next is the ordinal after the session's last event.
+func (m *model) next(id uint64) uint64 {
+	if n := len(m.events[id]); n > 0 {
+		return m.events[id][n-1].e.Ordinal + 1
+	}
+	return 0
 }
 
 type modelDriver struct {
@@ -111,10 +119,12 @@ func (d *modelDriver) step() {
 	case k == 19:
 		d.gap()
 	default:
+		id := d.session()
 		s := State{
-			Session: d.session(), Ordinal: 7, Start: d.now, Settings: map[string]string{"a": "b"},
+			Session: id, Ordinal: d.m.next(id), Start: d.now, Settings: map[string]string{"a": "b"},
 			Statements: []Prepared{{Name: []byte{0xff}, Message: []byte("P\x00")}},
 		}
+		d.check(d.w.Flush()) // a state stands before what is held, and is not of then
 		d.m.states = append(d.m.states, s)
 		d.check(d.w.State(&s))
 	}
@@ -148,11 +158,7 @@ func (d *modelDriver) event(whole bool) {
 	if len(d.m.events[id]) == 0 {
 		d.m.sessions = append(d.m.sessions, id)
 	}
-	ordinal := uint64(0)
-	if n := len(d.m.events[id]); n > 0 {
-		ordinal = d.m.events[id][n-1].e.Ordinal + 1
-	}
-	ordinal += rapid.SampledFrom([]uint64{0, 0, 0, 0, 3}).Draw(d.t, "jump")
+	ordinal := d.m.next(id) + rapid.SampledFrom([]uint64{0, 0, 0, 0, 3}).Draw(d.t, "jump")
 	me := &modelEvent{entry: rapid.SampledFrom(d.entries).Draw(d.t, "entry"), sent: d.m.steps}
 	e := &me.e
 	*e = Event{

@@ -25,7 +25,7 @@ func (w *Writer) seal(mayRoll bool) error {
 		}
 		w.sealed()
 	}
-	if mayRoll && (w.dict.full() || w.seg.index.count >= w.maxBlocks) {
+	if mayRoll && !w.steady && (w.dict.full() || w.seg.index.count >= w.maxBlocks) {
 		return w.roll()
 	}
 	return nil

@@ -32,7 +32,7 @@ func Verify(paths ...string) (*Report, error) {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // was only read
-	v := verifier{count: newCounter(), sessions: map[uint64]*verified{}, jumps: map[jump]bool{}, gaps: map[uint64][]Gap{}}
+	v := verifier{count: newCounter(), sessions: map[uint64]*verified{}, holes: newHoles()}
 	for _, s := range r.sources {
 		v.indexes(s, &r.dec.z)
 	}
@@ -53,14 +53,8 @@ type verifier struct {
 	count    counter
 	report   Report
 	sessions map[uint64]*verified
-	jumps    map[jump]bool // ordinals passed over, not yet explained by a gap
-	gaps     map[uint64][]Gap
-	kept     int
-	blind    bool // more gaps than can be kept: holes are not looked for
+	holes    holes
 }
-
-// maxKept bounds the gaps that are remembered.
-const maxKept = 1 << 20
 
 type verified struct {
 	begun   bool
@@ -68,8 +62,6 @@ type verified struct {
 	pending map[uint64]bool
 	ended   bool
 }
-
-type jump struct{ session, first, last uint64 }
 
 func (v *verifier) read(r *Reader) error {
 	var b Batch
@@ -94,7 +86,7 @@ func (v *verifier) take(b *Batch) {
 		}
 	}
 	for i := range b.Gaps {
-		v.gap(&b.Gaps[i])
+		v.holes.explain(&b.Gaps[i])
 	}
 	for i := range b.Late {
 		v.late(&b.Late[i])
@@ -121,7 +113,7 @@ func (v *verifier) event(e *Event) {
 	case e.Ordinal < s.next:
 		v.report.problem("event %d of session %d comes after event %d", e.Ordinal, e.Session, s.next-1)
 	case e.Ordinal > s.next:
-		v.hole(jump{e.Session, s.next, e.Ordinal - 1})
+		v.holes.pass(jump{e.Session, s.next, e.Ordinal - 1}, e.Start)
 	}
 	s.begun, s.next = true, e.Ordinal+1
 	s.ended = e.Entry.Op == OpEnd || e.Entry.Op == OpCancel
@@ -139,7 +131,7 @@ func (v *verifier) event(e *Event) {
 func (v *verifier) drop(id uint64, s *verified) {
 	if s.ended && len(s.pending) == 0 {
 		delete(v.sessions, id)
-		delete(v.gaps, id)
+		v.holes.forget(id)
 	}
 }
 
@@ -155,53 +147,6 @@ func (v *verifier) late(l *Late) {
 	v.drop(l.Session, s)
 }
 
-// hole explains what it can of ordinals that were passed over by gaps that came
-// before.
-func (v *verifier) hole(j jump) {
-	left := []jump{j}
-	for _, g := range v.gaps[j.session] {
-		var rest []jump
-		for _, l := range left {
-			rest = l.without(&g, rest)
-		}
-		left = rest
-	}
-	for _, l := range left {
-		v.jumps[l] = true
-	}
-}
-
-// without appends what a gap does not cover of a jump.
-func (j jump) without(g *Gap, to []jump) []jump {
-	if g.Last < j.first || g.First > j.last {
-		return append(to, j)
-	}
-	if j.first < g.First {
-		to = append(to, jump{j.session, j.first, g.First - 1})
-	}
-	if j.last > g.Last {
-		to = append(to, jump{j.session, g.Last + 1, j.last})
-	}
-	return to
-}
-
-// gap explains what it covers of earlier jumps, and is kept for later ones.
-func (v *verifier) gap(g *Gap) {
-	for j := range v.jumps {
-		if j.session == g.Session {
-			delete(v.jumps, j)
-			for _, rest := range j.without(g, nil) {
-				v.jumps[rest] = true
-			}
-		}
-	}
-	if v.kept++; v.kept > maxKept {
-		v.gaps, v.blind = nil, true
-		return
-	}
-	v.gaps[g.Session] = append(v.gaps[g.Session], *g)
-}
-
 func (v *verifier) finish() {
 	for _, s := range v.sessions {
 		v.report.Unanswered += uint64(len(s.pending))
@@ -209,10 +154,10 @@ func (v *verifier) finish() {
 	if len(v.report.Damage) > 0 {
 		return // what is missing is known
 	}
-	if v.blind {
+	if v.holes.blind {
 		return
 	}
-	for j := range v.jumps {
+	for j := range v.holes.open {
 		v.report.problem("events %d to %d of session %d are missing and no gap says so", j.first, j.last, j.session)
 	}
 }

@@ -47,7 +47,8 @@ type Writer struct {
 	tick   int64
 	limit  int
 
-	maxBlocks int // of a segment
+	maxBlocks int  // of a segment
+	steady    bool // only NewSegment begins a segment
 
 	dict       *dictionary
 	generation int
