@@ -150,13 +150,15 @@ func joinedID(of []string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// columnsOf are the columns that hold what any of these segments holds.
+// columnsOf are the columns that hold what any of these segments holds; of
+// checksums what all hold, since there is no value for one that was not taken.
 func columnsOf(headers []*Header) WriterOptions {
-	o := WriterOptions{NoValues: headers[0].IsRun()}
+	o := WriterOptions{NoValues: headers[0].IsRun(), Checksums: true}
 	for _, h := range headers {
 		unsaid := len(h.Columns) == 0
 		o.Due = o.Due || unsaid || slices.Contains(h.Columns, "due")
 		o.Diverged = o.Diverged || unsaid || slices.Contains(h.Columns, "diverged")
+		o.Checksums = o.Checksums && slices.Contains(h.Columns, "checksum")
 	}
 	return o
 }
