@@ -19,7 +19,9 @@ type failure struct {
 	gaps    []trace.Gap // for the summary
 	counted uint64
 	missing uint64
-	untold  []trace.Gap // not in the trace yet
+	dropped [len(DropReasons)]uint64 // events
+	errors  uint64                   // times that writing began to fail
+	untold  []trace.Gap              // not in the trace yet
 }
 
 // level is what a session's policy must know: nothing can be written, or all.
@@ -63,6 +65,9 @@ func (e *encoder) recovered() {
 
 // report tells whoever wants to know at once.
 func (e *encoder) report(trouble error) {
+	if trouble != nil {
+		e.errors++
+	}
 	select {
 	case e.recorder.options.Trouble <- trouble:
 	default:
@@ -123,6 +128,7 @@ func (e *encoder) count(g trace.Gap) {
 	}
 	e.counted++
 	e.missing += g.Events()
+	e.dropped[dropReason(g.Why)] += g.Events()
 	if len(e.gaps) < listedGaps {
 		e.gaps = append(e.gaps, g)
 	}

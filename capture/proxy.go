@@ -71,6 +71,7 @@ type Proxy struct {
 // counts are what a proxy reports of itself.
 type counts struct {
 	live, sessions, cancels, refused, failed atomic.Int64
+	up, down                                 atomic.Int64 // bytes
 }
 
 // Counts is a reading of a proxy's counters.
@@ -80,6 +81,8 @@ type Counts struct {
 	Cancels  int64 // cancel requests
 	Refused  int64 // connections that spoke no PostgreSQL, or TLS, or too slowly, or were too many
 	Failed   int64 // sessions for which the target could not be reached
+	Conns    int64 // connections now, sessions or not
+	Up, Down int64 // bytes from clients, and to them
 }
 
 // Listen opens an address for a proxy.
@@ -121,7 +124,7 @@ func listenReason(err error) error {
 // Counts reads the proxy's counters.
 func (p *Proxy) Counts() Counts {
 	c := &p.counts
-	return Counts{c.live.Load(), c.sessions.Load(), c.cancels.Load(), c.refused.Load(), c.failed.Load()}
+	return Counts{c.live.Load(), c.sessions.Load(), c.cancels.Load(), c.refused.Load(), c.failed.Load(), p.conns.Load(), c.up.Load(), c.down.Load()}
 }
 
 // Serve passes sessions on until ctx is done; then it lets them go as they

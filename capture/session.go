@@ -31,12 +31,14 @@ func (p *Proxy) tap(s *session) *tap {
 // the pump's.
 
 func (s *session) seeClient(b []byte, now int64) {
+	s.proxy.up.Add(int64(len(b)))
 	if s.tap != nil {
 		s.tap.client(b, now)
 	}
 }
 
 func (s *session) seeServer(b []byte, now int64) {
+	s.proxy.down.Add(int64(len(b)))
 	if s.tap != nil {
 		s.tap.server(b, now)
 	}

@@ -24,6 +24,7 @@ type captureCmd struct {
 	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: 9 bytes per statement, and a hash of every result."`
 	Paused         bool          `help:"Pass traffic on without recording until told to start: by SIGUSR1 or --control."`
 	Control        string        `placeholder:"ADDR" help:"Take orders by HTTP on this loopback address or unix:PATH: POST /start, POST /stop, GET /status."`
+	Metrics        string        `placeholder:"HOST:PORT" help:"Show counters at http://HOST:PORT/metrics, for Prometheus."`
 	MaxConnections int           `placeholder:"N" help:"Refuse connections over this many (what the limit of open files allows)."`
 	Output         string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"Summary as text (on stderr) or json (on stdout)."`
 	Quiet          bool          `short:"q" help:"Say nothing but what went wrong."`
@@ -45,7 +46,8 @@ func (*captureCmd) Examples() string {
 	return `retrace capture --target postgres://db.example:5432 -w monday.trace
 retrace capture --listen 127.0.0.1:7000 --target postgres://localhost -w - --duration 1m | retrace trace info -
 retrace capture --target postgres://db.example:5432 -w peak.trace --paused --control 127.0.0.1:6433
-curl -X POST http://127.0.0.1:6433/start`
+curl -X POST http://127.0.0.1:6433/start
+retrace capture --target postgres://db.example:5432 -w day.trace --metrics 127.0.0.1:9187`
 }
 
 // Validate finds what is wrong before anything is opened.
@@ -67,6 +69,11 @@ func (c *captureCmd) Validate() error {
 			return usageError(try+" --control 127.0.0.1:6433", "--control %s: %w", c.Control, err)
 		}
 	}
+	if c.Metrics != "" {
+		if _, _, err := net.SplitHostPort(c.Metrics); err != nil {
+			return usageError(try+" --metrics 127.0.0.1:9187", "--metrics %q is not HOST:PORT", c.Metrics)
+		}
+	}
 	return nil
 }
 
@@ -82,12 +89,12 @@ func (c *captureCmd) Run(ctx context.Context, env Env) error {
 		return err
 	}
 	r := &recording{captureCmd: c, env: env, target: to, clock: clock.NewTimers(), talk: &talk{to: env.Err, quiet: c.Quiet}}
-	if err := r.openControl(); err != nil {
-		return errors.Join(err, listener.Close())
+	if err := errors.Join(r.openControl(), r.openMetrics()); err != nil {
+		return errors.Join(err, listener.Close(), r.closeSides())
 	}
 	out, err := c.create(env)
 	if err != nil {
-		return errors.Join(err, listener.Close(), r.closeControl())
+		return errors.Join(err, listener.Close(), r.closeSides())
 	}
 	return r.run(ctx, listener, out)
 }

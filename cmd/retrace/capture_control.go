@@ -57,14 +57,17 @@ func (r *recording) openControl() (err error) {
 	return nil
 }
 
-func (r *recording) closeControl() error {
-	if r.control == nil {
-		return nil
+// closeSides closes the listeners beside the proxy's.
+func (r *recording) closeSides() (all error) {
+	for _, l := range []net.Listener{r.control, r.metrics} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			all = errors.Join(all, err)
+		}
 	}
-	if err := r.control.Close(); !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
+	return all
 }
 
 func controlURL(l net.Listener) string {

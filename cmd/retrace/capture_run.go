@@ -29,6 +29,7 @@ type recording struct {
 	proxy    *capture.Proxy
 	recorder *capture.Recorder
 	control  net.Listener // nil without --control
+	metrics  net.Listener // nil without --metrics
 	began    time.Time
 	rate     rate
 }
@@ -58,9 +59,10 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 	beside.Go(func() { r.obeySignals(over) })
 	beside.Go(func() { r.sayTrouble(trouble) })
 	beside.Go(r.serveControl)
+	beside.Go(r.serveMetrics)
 	err := r.proxy.Serve(until)
 	close(over)
-	err = errors.Join(err, r.closeControl())
+	err = errors.Join(err, r.closeSides())
 	unwritten := r.recorder.Close()
 	close(trouble)
 	beside.Wait()
@@ -127,6 +129,9 @@ func (r *recording) greet(address string) {
 	if ip := net.ParseIP(hostOf(address)); ip != nil && !ip.IsLoopback() {
 		_, _ = fmt.Fprintf(r.env.Err, "warning: %s can be reached from other machines; to whoever connects there the database sees this machine\n", address)
 	}
+	if r.metrics != nil && !isLoopback(hostOf(r.metrics.Addr().String())) {
+		_, _ = fmt.Fprintf(r.env.Err, "warning: the counters at %s can be read from other machines\n", r.metrics.Addr())
+	}
 	if r.Quiet {
 		return
 	}
@@ -143,6 +148,9 @@ func (r *recording) greet(address string) {
 		address, escape(r.target.String()), recording, escape(into), address, r.ending())
 	if r.control != nil {
 		_, _ = fmt.Fprintf(r.env.Err, "capture: orders are taken at %s\n", escape(controlURL(r.control)))
+	}
+	if r.metrics != nil {
+		_, _ = fmt.Fprintf(r.env.Err, "capture: counters are at http://%s/metrics\n", r.metrics.Addr())
 	}
 }
 
