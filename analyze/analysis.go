@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"fmt"
+	"iter"
 
 	"github.com/retrace-db/retrace/trace"
 	"github.com/retrace-db/retrace/trace/filter"
@@ -12,19 +13,23 @@ import (
 type Options struct {
 	MaxFingerprints int            // 0: DefaultFingerprints
 	Where           *filter.Filter // the statements to count; nil: all
+	Alone           bool           // there is one trace only: nothing is kept for comparing
+	Effect          float64        // percent that a change must have to matter; 0: DefaultEffect
+	Confidence      float64        // percent of verdicts that a change comes out in by chance alone is 100 less this; 0: DefaultConfidence
+	MaxDiverged     *float64       // percent of statements that may diverge, or fail anew; nil: DefaultMaxDiverged
 }
 
 // Analysis takes traces one after the other and reports on all of them.
 type Analysis struct {
-	index *index
-	where *filter.Filter
-	runs  []Run
-	total []*figures
+	options Options
+	index   *index
+	runs    []Run
+	total   []*figures
 }
 
 // New starts an analysis.
 func New(o Options) *Analysis {
-	return &Analysis{index: newIndex(cmp.Or(o.MaxFingerprints, DefaultFingerprints)), where: o.Where}
+	return &Analysis{options: o, index: newIndex(cmp.Or(o.MaxFingerprints, DefaultFingerprints))}
 }
 
 // tickEvery is how often a caller hears how far a pass is.
@@ -35,9 +40,9 @@ const tickEvery = 1 << 14
 // What was read before an error is part of the report.
 func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) error) (uint64, error) {
 	r.Options(trace.ReadOptions{NoValues: true})
-	c := newCollector(a.index, len(a.runs), a.where)
+	c := newCollector(a.index, len(a.runs), a.options)
 	each := r.EachWithState
-	if !a.where.NeedsState() {
+	if !a.options.Where.NeedsState() {
 		each = func(fn func(*trace.Event, *trace.State) error) error {
 			return r.Each(func(e *trace.Event) error { return fn(e, nil) })
 		}
@@ -55,6 +60,25 @@ func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) e
 	a.add(c, label, r)
 	return c.facts.events, err
 }
+
+// AddEvents takes events that are no file's, of a header that describes them.
+// Each session's must come in order.
+func (a *Analysis) AddEvents(label string, h *trace.Header, events iter.Seq[*trace.Event]) {
+	c := newCollector(a.index, len(a.runs), a.options)
+	for e := range events {
+		c.event(e, nil)
+	}
+	a.add(c, label, whole{h})
+}
+
+// whole is the input of events that nothing is missing of.
+type whole struct{ header *trace.Header }
+
+func (w whole) Headers() []*trace.Header  { return []*trace.Header{w.header} }
+func (whole) Damage() []trace.Damage      { return nil }
+func (whole) Complete() bool              { return true }
+func (whole) Gaps() (gaps, events uint64) { return 0, 0 }
+func (whole) LeftOut() uint64             { return 0 }
 
 // input is what a run's description is made of beside its events.
 type input interface {
@@ -115,6 +139,7 @@ var opNames = map[trace.Op]string{
 // describe adds what the events said.
 func (c *collector) describe(run *Run) {
 	f := &c.facts
+	run.clock = clock{origin: c.origin, first: f.first, until: f.until}
 	run.Events, run.Requests, run.Sessions, run.Statements = f.events, f.requests, f.sessions, c.total.count
 	run.Unmatched, run.filtered = c.unmatched, c.where != nil
 	run.Operations = map[string]uint64{}

@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"math"
+
 	"github.com/retrace-db/retrace/trace"
 	"github.com/retrace-db/retrace/trace/filter"
 )
@@ -12,6 +14,8 @@ type collector struct {
 	index    *index
 	total    figures
 	facts    facts
+	origin   int64 // tick of the first event that came
+	keeping  *keeping
 	sessions map[uint64]*session
 	last     *session // of the event before: blocks hold a session's events together
 	lastID   uint64
@@ -38,8 +42,9 @@ type facts struct {
 
 // session is what has to be known of a session's past.
 type session struct {
-	end     int64 // latest end of a reply so far
-	within  bool  // the event before was not the end of its request
+	name    uint64 // hash of its id
+	end     int64  // latest end of a reply so far
+	within  bool   // the event before was not the end of its request
 	cursors []cursor
 }
 
@@ -54,10 +59,13 @@ type cursor struct {
 // taken for complete when there are more.
 const maxCursors = 64
 
-func newCollector(x *index, run int, where *filter.Filter) *collector {
-	c := &collector{run: run, index: x, all: x, sessions: map[uint64]*session{}, where: where}
+func newCollector(x *index, run int, o Options) *collector {
+	c := &collector{run: run, index: x, all: x, sessions: map[uint64]*session{}, where: o.Where}
 	c.total.service, c.total.response, c.facts.late = dense(), dense(), dense()
-	if where != nil {
+	if !o.Alone {
+		c.keeping = &keeping{each: keepEach, all: keepAll}
+	}
+	if o.Where != nil {
 		c.all, c.service = newIndex(x.max), dense()
 	}
 	return c
@@ -95,6 +103,7 @@ func (c *collector) session(id uint64) *session {
 	s, ok := c.sessions[id]
 	if !ok {
 		s = c.fresh()
+		s.name = mix(id)
 		c.sessions[id] = s
 		c.facts.sessions++
 	}
@@ -112,6 +121,9 @@ func (c *collector) fresh() *session {
 }
 
 func (c *collector) span(e *trace.Event) {
+	if c.facts.events == 0 {
+		c.origin = e.Start / keepTick
+	}
 	if c.facts.events == 0 || e.Start < c.facts.first {
 		c.facts.first = e.Start
 	}
@@ -155,6 +167,7 @@ func (c *collector) statement(s *session, e *trace.Event, t timing, counted bool
 	if status, _ := outcomeOf(e); status != trace.OK {
 		return
 	}
+	t.start, t.key, t.diverged = e.Start, mix(s.name+e.Ordinal), e.Diverged != 0
 	if e.Entry.Op == trace.OpExecute && e.Results == 0 { // suspended
 		if len(s.cursors) == maxCursors {
 			c.complete(s, 1)
@@ -188,10 +201,27 @@ func (c *collector) time(r *row, t timing) {
 	if c.where != nil {
 		c.service.record(t.service)
 	}
-	if r != nil {
-		c.total.time(t)
-		r.in(c.run).time(t)
+	if r == nil {
+		return
 	}
+	c.total.time(t)
+	f := r.in(c.run)
+	f.time(t)
+	if c.keeping == nil || t.diverged {
+		return
+	}
+	at := min(max(t.start/keepTick-c.origin, math.MinInt32), math.MaxInt32)
+	if f.sketch.add(c.keeping, sample{t.key, int32(at), float32(t.service)}) {
+		c.keeping.halve(c.sketches())
+	}
+}
+
+func (c *collector) sketches() []*sketch {
+	var all []*sketch
+	for _, row := range c.index.all() {
+		all = append(all, &row.in(c.run).sketch)
+	}
+	return all
 }
 
 // fetch adds to the statement whose portal it continues: its time is the time
@@ -214,6 +244,7 @@ func (c *collector) fetch(s *session, e *trace.Event, t timing, of *trace.State)
 	if open.row != nil {
 		c.countFetch(open.row, e, true)
 	}
+	t.diverged = e.Diverged != 0
 	open.timing.add(t)
 	status, _ := outcomeOf(e)
 	if status == trace.OK && e.Results == 0 {
@@ -259,5 +290,10 @@ func (c *collector) ended(s *session, id uint64) {
 func (c *collector) finish() {
 	for id, s := range c.sessions {
 		c.ended(s, id)
+	}
+	for _, s := range c.sketches() {
+		if c.keeping != nil {
+			s.finish(c.keeping.each)
+		}
 	}
 }

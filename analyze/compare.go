@@ -1,38 +1,173 @@
 package analyze
 
-// Change is how a run's figure differs from the first run's. Whether it means
-// anything is a verdict's to say; its interval is null until one is given.
-type Change struct {
-	Metric string      `json:"metric"`
-	Pct    *float64    `json:"pct"` // null where the first run's figure is 0
-	CI     *[2]float64 `json:"ci"`
-	Pairs  *uint64     `json:"pairs"`
-	TimeUS float64     `json:"time_us"` // what it adds to the total service time, at this run's count
+import (
+	"fmt"
+	"slices"
+
+	"github.com/retrace-db/retrace/analyze/stat"
+)
+
+// comparison is that of one run with the first.
+type comparison struct {
+	limits
+	scratch
+	base, run *Run
+	paired    bool // the runs hold the same events
+	why       []string
+	changes   []*Change // that have an estimate
 }
 
-// metric is what runs are compared by: unlike a percentile, the mean adds up
-// to the total time that reports rank by.
-const metric = "service_mean"
-
-// compare gives each run its change against the first, and returns that of the
-// second, which is the one a comparison of two is about.
-func compare(runs []Figures) *Change {
-	for i := range runs[min(1, len(runs)):] {
-		runs[i+1].Change = change(runs[0].Service, runs[i+1].Service)
+// compare gives each fingerprint and the total of each run its change against
+// the first run, and returns what there is to say of the whole.
+func (a *Analysis) compare(r *Report) {
+	rows := a.index.all()
+	for i := 1; i < len(a.runs); i++ {
+		c := &comparison{limits: a.options.limits(), base: &a.runs[0], run: &a.runs[i]}
+		c.paired = origin(c.base) == origin(c.run) && origin(c.run) != ""
+		c.why = c.faults(&r.Total.Runs[0], &r.Total.Runs[i])
+		for j, row := range rows {
+			runs := r.Fingerprints[j].Runs
+			c.fingerprint(row.in(0), row.in(i), &runs[0], &runs[i])
+		}
+		c.decide(c.changes)
+		for j := range rows {
+			settle(&r.Fingerprints[j].Runs[i])
+		}
+		r.Total.Runs[i].Change = c.total(r, rows, i)
+		r.Comparisons = append(r.Comparisons, c.summary(r, i))
 	}
-	if len(runs) < 2 {
-		return nil
+	if len(a.runs) > 1 {
+		r.conclude()
 	}
-	return runs[1].Change
 }
 
-func change(base, run *Latency) *Change {
-	if base == nil || run == nil {
-		return nil
+// conclude says what the second run's verdicts are, which a comparison of two is
+// about.
+func (r *Report) conclude() {
+	r.Total.Change = r.Total.Runs[1].Change
+	r.Total.Verdict = &r.Total.Change.Verdict
+	r.Verdict = r.Total.Verdict
+	for i := range r.Fingerprints {
+		f := &r.Fingerprints[i]
+		if f.Change = f.Runs[1].Change; f.Change != nil {
+			f.Verdict = &f.Change.Verdict
+		}
 	}
-	c := &Change{Metric: metric, TimeUS: (run.Mean - base.Mean) * float64(run.Count)}
-	if base.Mean > 0 {
-		c.Pct = new(100 * (run.Mean/base.Mean - 1))
+}
+
+// faults are the reasons why a run cannot be compared at all.
+func (c *comparison) faults(base, run *Figures) []string {
+	why := []string{}
+	for _, side := range []struct {
+		run *Run
+		f   *Figures
+	}{{c.base, base}, {c.run, run}} {
+		name := side.run.Label
+		if side.f.OK == 0 {
+			why = append(why, fmt.Sprintf("%s has no statement that succeeded", name))
+		}
+		if side.run.Valid != nil && !*side.run.Valid {
+			why = append(why, fmt.Sprintf("%s is not valid: the replayer itself was late", name))
+		}
+		if share := side.f.divergedShare(); share > c.diverged {
+			why = append(why, fmt.Sprintf("%.3g%% of the statements of %s diverged from the recording, allowed are %g%%", 100*share, name, 100*c.limits.diverged))
+		}
 	}
-	return c
+	return why
+}
+
+// fingerprint compares the statements of one fingerprint. A change that is not a
+// matter of latency has its verdict at once, the others wait for all of them.
+func (c *comparison) fingerprint(base, run *figures, fb, fr *Figures) {
+	if fb.Count == 0 && fr.Count == 0 {
+		return
+	}
+	if verdict, why := c.unfit(fb, fr); verdict != "" {
+		fr.Change = &Change{Verdict: verdict, Why: &why, Metric: metricMedian}
+		return
+	}
+	timeUS := new((fr.Service.Mean - fb.Service.Mean) * float64(fr.Service.Count))
+	fr.Median = c.median(&base.sketch, &run.sketch)
+	fr.Median.TimeUS, fr.Change = timeUS, fr.Median
+	c.changes = append(c.changes, fr.Median)
+	if min(len(base.sketch.samples), len(run.sketch.samples)) >= tailFrom {
+		fr.Tail = c.tail(&base.sketch, &run.sketch)
+		fr.Tail.TimeUS = timeUS
+		c.changes = append(c.changes, fr.Tail)
+	}
+}
+
+// unfit finds why latencies of two sets of statements should not be compared.
+func (c *comparison) unfit(base, run *Figures) (Verdict, string) {
+	switch failed := run.failedShare() - base.failedShare(); {
+	case run.Count > 0 && base.Count > 0 && failed > c.limits.diverged:
+		return Errored, fmt.Sprintf("%s of %s failed or were skipped, %s of %s in %s",
+			number(run.failures()), number(run.Count), number(base.failures()), number(base.Count), c.base.Label)
+	case len(c.why) > 0:
+		return Incomparable, "the runs cannot be compared"
+	case base.OK == 0:
+		return Incomparable, "none succeeded in " + c.base.Label
+	case run.OK == 0:
+		return Incomparable, "none succeeded in " + c.run.Label
+	case max(base.divergedShare(), run.divergedShare()) > c.limits.diverged:
+		return Incomparable, fmt.Sprintf("%.3g%% diverged from the recording, allowed are %g%%", 100*max(base.divergedShare(), run.divergedShare()), 100*c.limits.diverged)
+	default:
+		return "", ""
+	}
+}
+
+func (c *comparison) median(base, run *sketch) *Change {
+	if c.paired {
+		return newChange(metricMedian, byPairs, stat.Median(c.ratios(base, run, &c.base.clock), c.confidence))
+	}
+	c.scratch.base, c.scratch.run = logs(c.scratch.base, base, &c.base.clock), logs(c.scratch.run, run, &c.run.clock)
+	a, b := exponentials(stat.Medians(c.scratch.base)), exponentials(stat.Medians(c.scratch.run))
+	return newChange(metricMedian, byWindows, stat.Samples(a, b, c.confidence))
+}
+
+func (c *comparison) tail(base, run *sketch) *Change {
+	c.scratch.base, c.scratch.run = logs(c.scratch.base, base, &c.base.clock), logs(c.scratch.run, run, &c.run.clock)
+	return newChange(metricTail, byWindows, stat.Quantile(c.scratch.base, c.scratch.run, 0.99, c.confidence))
+}
+
+// settle makes the tail's verdict that of the statements where it is worse than
+// the median's, or all there is: what one in a hundred users waits for is no
+// detail.
+func settle(f *Figures) {
+	if f.Tail == nil || f.Median.Verdict == Degraded {
+		return
+	}
+	if f.Tail.Verdict == Degraded || f.Tail.Verdict == Improved && f.Median.Verdict != Improved {
+		f.Change = f.Tail
+	}
+}
+
+// summary is the headline of a comparison.
+func (c *comparison) summary(r *Report, run int) Comparison {
+	s := Comparison{Run: c.run.Label, Baseline: c.base.Label, Why: c.why, Fingerprints: map[Verdict]int{}}
+	s.Verdict = r.Total.Runs[run].Change.Verdict
+	for i := range r.Fingerprints {
+		if change := r.Fingerprints[i].Runs[run].Change; change != nil {
+			s.Fingerprints[change.Verdict]++
+		}
+	}
+	s.NewErrors, s.GoneErrors = errorChanges(r.Total.Runs[0].Errors, r.Total.Runs[run].Errors)
+	return s
+}
+
+func errorChanges(base, run map[string]uint64) (fresh, gone []string) {
+	fresh, gone = []string{}, []string{}
+	for code := range run {
+		if base[code] == 0 {
+			fresh = append(fresh, code)
+		}
+	}
+	for code := range base {
+		if run[code] == 0 {
+			gone = append(gone, code)
+		}
+	}
+	slices.Sort(fresh)
+	slices.Sort(gone)
+	return fresh, gone
 }

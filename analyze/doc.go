@@ -4,5 +4,6 @@
 // dictionary carries the SQL.
 //
 // The steps, one file each: index finds the row of an event without doing that twice, collect times the events,
-// figures holds what is counted, report and compare make the result, text draws it.
+// figures holds what is counted, sketch what is kept of single statements, report
+// makes the result, compare and verdict say what it means, text draws it.
 package analyze

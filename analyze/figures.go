@@ -14,6 +14,7 @@ type figures struct {
 	diverged Diverged
 	service  distribution
 	response distribution
+	sketch   sketch
 }
 
 type outcome struct {
@@ -76,12 +77,17 @@ type timing struct {
 	service  int64
 	response int64
 	due      bool
+
+	start    int64  // of its first part
+	key      uint64 // hash of its name
+	diverged bool
 }
 
 func (t *timing) add(u timing) {
 	t.service += u.service
 	t.response += u.response
 	t.due = t.due && u.due
+	t.diverged = t.diverged || u.diverged
 }
 
 func (f *figures) time(t timing) {

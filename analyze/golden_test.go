@@ -58,17 +58,17 @@ func shop(seed uint64, slower float64, due bool) []trace.Event {
 		at := int64(id)
 		events = append(events, ev(id, connect, at, at+2000))
 		at += 3000
-		for i := range 200 {
+		for i := range 1500 {
 			k := kinds[min(r.IntN(40)/10+r.IntN(2)*r.IntN(2), len(kinds)-1)]
 			took := int64(k.us * math.Exp(0.3*r.NormFloat64()))
 			e := ev(id, k.entry, at, at+took)
-			e.State, e.HasDue, e.Due = 'I', due, e.Start-r.Int64N(300)*us
+			e.Ordinal, e.State, e.HasDue, e.Due = uint64(i), 'I', due, e.Start-r.Int64N(300)*us
 			switch {
 			case i%50 == 7:
 				e.Status, e.Reason, e.Rows = trace.Error, "23505", 0
 			case i%67 == 8:
 				e.Status, e.Reason, e.Rows = trace.Skipped, "aborted", 0
-			case due && i%60 == 9:
+			case due && i%200 == 9:
 				e.Diverged = trace.DivergedRows
 			}
 			events = append(events, e)
@@ -154,9 +154,9 @@ func TestUnits(t *testing.T) {
 			t.Errorf("number(%d) = %q", n, got)
 		}
 	}
-	for pct, want := range map[float64]string{0: "+0.0%", -12.34: "-12.3%", 50: "+50.0%", 420: "×5.20"} {
-		if got := times(&Change{Pct: &pct}); got != want {
-			t.Errorf("times(%g) = %q, want %q", pct, got, want)
+	for pct, want := range map[float64]string{0: "±0.0%", -0.04: "±0.0%", -12.34: "-12.3%", 50: "+50.0%", 420: "×5.20"} {
+		if got := change(pct); got != want {
+			t.Errorf("change(%g) = %q, want %q", pct, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/retrace-db/retrace/trace"
@@ -19,7 +20,8 @@ type Report struct {
 	Runs         []Run         `json:"runs"`
 	Total        Total         `json:"total"`
 	Fingerprints []Fingerprint `json:"fingerprints"` // the costliest first
-	Verdict      *string       `json:"verdict"`      // null until verdicts are given
+	Comparisons  []Comparison  `json:"comparisons"`  // of each run but the first with that
+	Verdict      *Verdict      `json:"verdict"`      // of the first comparison; null without
 	Warnings     []Warning     `json:"warnings"`
 }
 
@@ -52,6 +54,7 @@ type Run struct {
 	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free
 	Valid          *bool             `json:"valid"`             // null without a schedule
 
+	clock    clock
 	mixed    bool // its files are of different runs
 	filtered bool // not all of its statements were to be counted
 }
@@ -59,8 +62,8 @@ type Run struct {
 // Total holds the figures of all statements.
 type Total struct {
 	Runs    []Figures `json:"runs"`
-	Verdict *string   `json:"verdict"`
-	Change  *Change   `json:"change"`
+	Verdict *Verdict  `json:"verdict"`
+	Change  *Change   `json:"change"` // of the second run against the first
 }
 
 // Fingerprint holds the figures of the statements that share a normalised text.
@@ -69,7 +72,7 @@ type Fingerprint struct {
 	SQL     string    `json:"sql"`
 	Op      string    `json:"op"` // the first word: select, insert
 	Runs    []Figures `json:"runs"`
-	Verdict *string   `json:"verdict"`
+	Verdict *Verdict  `json:"verdict"`
 	Change  *Change   `json:"change"` // of the second run against the first
 }
 
@@ -86,7 +89,20 @@ type Figures struct {
 	Service    *Latency                     `json:"service_us"`
 	Response   *Latency                     `json:"response_us"` // null without a schedule
 	Diverged   *Diverged                    `json:"diverged"`    // null in a recording
-	Change     *Change                      `json:"change"`      // against the first run; null in that one
+	Change     *Change                      `json:"change"`      // against the first run: what the verdict rests on; null in that one
+	Median     *Change                      `json:"median"`      // of the service time; null where latencies cannot be compared, and in the total
+	Tail       *Change                      `json:"tail"`        // of its p99; null with fewer than 2,000 samples too
+}
+
+// Comparison is the verdict on a whole run.
+type Comparison struct {
+	Run          string          `json:"run"`
+	Baseline     string          `json:"baseline"`
+	Verdict      Verdict         `json:"verdict"`
+	Why          []string        `json:"why"`          // the runs cannot be compared
+	Fingerprints map[Verdict]int `json:"fingerprints"` // how many have which verdict
+	NewErrors    []string        `json:"new_errors"`   // codes that the first run does not have
+	GoneErrors   []string        `json:"gone_errors"`
 }
 
 // Failed is the number of statements that ended with an error.
@@ -101,29 +117,72 @@ func (f *Figures) Failed() uint64 {
 // Unanswered is the number of statements that had no outcome of their own.
 func (f *Figures) Unanswered() uint64 { return f.Count - f.OK - f.Failed() }
 
+// failures are the statements that the target, or a failure before them, kept
+// from success; what was left out on purpose is none.
+func (f *Figures) failures() uint64 {
+	n := f.Failed()
+	for _, class := range []trace.Status{trace.Skipped, trace.Lost} {
+		for _, count := range f.Other[class.String()] {
+			n += count
+		}
+	}
+	return n
+}
+
+func (f *Figures) failedShare() float64 { return float64(f.failures()) / float64(max(f.Count, 1)) }
+
+func (f *Figures) divergedShare() float64 {
+	if f.Diverged == nil {
+		return 0
+	}
+	return float64(f.Diverged.Statements) / float64(max(f.Count, 1))
+}
+
 // Report compares what was added. The first trace is the baseline.
 func (a *Analysis) Report() *Report {
 	r := &Report{
 		Schema: Schema, Runs: slices.Clone(a.runs), Total: Total{Runs: []Figures{}},
-		Fingerprints: []Fingerprint{}, Warnings: warnings(a.runs),
+		Fingerprints: []Fingerprint{}, Comparisons: []Comparison{}, Warnings: warnings(a.runs),
 	}
-	if a.where != nil {
-		r.Where = new(a.where.String())
+	if a.options.Where != nil {
+		r.Where = new(a.options.Where.String())
 	}
 	for i, f := range a.total {
 		r.Total.Runs = append(r.Total.Runs, a.figures(f, i))
 	}
-	r.Total.Change = compare(r.Total.Runs)
 	for _, row := range a.index.all() {
 		fp := Fingerprint{ID: row.id, SQL: row.sql, Op: row.op, Runs: []Figures{}}
 		for i := range a.runs {
 			fp.Runs = append(fp.Runs, a.figures(row.in(i), i))
 		}
-		fp.Change = compare(fp.Runs)
 		r.Fingerprints = append(r.Fingerprints, fp)
 	}
-	slices.SortStableFunc(r.Fingerprints, costlier)
+	a.compare(r)
+	slices.SortStableFunc(r.Fingerprints, weightier)
 	return r
+}
+
+// weightier ranks what failed before what changed, by the time gained or lost,
+// before what did not, by its cost.
+func weightier(a, b Fingerprint) int {
+	classA, timeA := weight(a)
+	classB, timeB := weight(b)
+	return cmp.Or(cmp.Compare(classA, classB), cmp.Compare(timeB, timeA), costlier(a, b))
+}
+
+func weight(f Fingerprint) (class int, us float64) {
+	class = 2
+	for i := range f.Runs {
+		change := f.Runs[i].Change
+		switch {
+		case change == nil:
+		case change.Verdict == Errored:
+			class = 0
+		case change.Verdict == Improved || change.Verdict == Degraded:
+			class, us = min(class, 1), max(us, math.Abs(value(change.TimeUS)))
+		}
+	}
+	return class, us
 }
 
 // costlier ranks by the total time of all runs, then by count, then by text,

@@ -83,11 +83,9 @@ func (p *page) headline() {
 			s += fmt.Sprintf(", median %s, p99 %s", duration(f.Service.P50), duration(f.Service.P99))
 		}
 		s += ", " + plural(f.Failed(), "error")
-		if i > 0 && f.Change != nil {
-			s += fmt.Sprintf("; mean %s against %s", times(f.Change), p.label(0))
-		}
 		p.line("%s", s)
 	}
+	p.verdicts()
 }
 
 // counted tells how many statements the figures are of, and of how many.
@@ -96,13 +94,6 @@ func (p *page) counted(run *Run, n uint64) string {
 		return plural(n, "statement")
 	}
 	return fmt.Sprintf("%s of %s (where %s)", number(n), plural(n+run.Unmatched, "statement"), p.Escape(*p.r.Where))
-}
-
-func plural(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return number(n) + " " + noun + "s"
 }
 
 func (p *page) runs() {
@@ -135,7 +126,7 @@ func (p *page) how(r *Run) string {
 	return s
 }
 
-var figureColumns = []string{"service time", "count", "share", "mean", "p50", "p95", "p99", "p99.9", "max", "errors", "change"}
+var figureColumns = []string{"service time", "count", "share", "mean", "p50", "p95", "p99", "p99.9", "max", "errors"}
 
 // block is the rows of some statements: one per run, and one more where there
 // is a schedule to count from.
@@ -145,25 +136,13 @@ func (p *page) block(runs []Figures) [][]string {
 		f := &runs[i]
 		row := []string{p.label(i), number(f.Count), share(f.SharePct)}
 		row = append(row, spread(f.Service)...)
-		rows = append(rows, append(row, number(f.Failed()), times(f.Change)))
+		rows = append(rows, append(row, number(f.Failed())))
 		if f.Response != nil {
 			row := []string{"  response", "", ""}
-			rows = append(rows, append(append(row, spread(f.Response)...), "", ""))
-		}
-	}
-	if len(runs) == 1 { // nothing to compare with
-		for i := range rows {
-			rows[i] = rows[i][:len(rows[i])-1]
+			rows = append(rows, append(append(row, spread(f.Response)...), ""))
 		}
 	}
 	return rows
-}
-
-func (p *page) header() []string {
-	if len(p.r.Runs) == 1 {
-		return figureColumns[:len(figureColumns)-1]
-	}
-	return figureColumns
 }
 
 func spread(l *Latency) []string {
@@ -179,7 +158,7 @@ func spread(l *Latency) []string {
 
 func (p *page) totals() {
 	p.line("\nAll statements")
-	for _, l := range columns(append([][]string{p.header()}, p.block(p.r.Total.Runs)...), 1) {
+	for _, l := range columns(append([][]string{figureColumns}, p.block(p.r.Total.Runs)...), 1) {
 		p.line("%s", l)
 	}
 	p.notable(p.r.Total.Runs, "")
@@ -192,7 +171,7 @@ func (p *page) statements() {
 	if len(shown) == 0 {
 		return
 	}
-	rows := [][]string{p.header()}
+	rows := [][]string{figureColumns}
 	var sizes []int
 	for i := range shown {
 		b := p.block(shown[i].Runs)
@@ -200,7 +179,7 @@ func (p *page) statements() {
 		sizes = append(sizes, len(b))
 	}
 	lines := columns(rows, 1)
-	p.line("\nStatements, the costliest first")
+	p.line("\n%s", p.order())
 	p.line("%s", lines[0])
 	p.line("%s", lines[1])
 	lines = lines[2:]
@@ -210,6 +189,7 @@ func (p *page) statements() {
 			p.line("%s", l)
 		}
 		p.notable(shown[i].Runs, "  ")
+		p.changes(shown[i].Runs)
 		lines = lines[sizes[i]:]
 	}
 	p.rest(p.r.Fingerprints[len(shown):])

@@ -65,14 +65,21 @@ func share(pct *float64) string {
 	return fmt.Sprintf("%.1f%%", *pct)
 }
 
-// times writes a change: in percent while that is easy to grasp.
-func times(c *Change) string {
+// change writes a change in percent: as a factor where percents are hard to grasp.
+func change(pct float64) string {
 	switch {
-	case c == nil || c.Pct == nil:
-		return "-"
-	case *c.Pct > 200:
-		return "×" + three(1+*c.Pct/100)
+	case pct > 200:
+		return "×" + three(1+pct/100)
+	case pct > -0.05 && pct < 0.05:
+		return "±0.0%"
 	default:
-		return fmt.Sprintf("%+.1f%%", *c.Pct)
+		return fmt.Sprintf("%+.1f%%", pct)
 	}
+}
+
+func plural(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return number(n) + " " + noun + "s"
 }

@@ -119,7 +119,7 @@ func TestWhereDoesNotChangeValid(t *testing.T) {
 }
 
 func TestWhereAllocatesNothingPerEvent(t *testing.T) {
-	c := newCollector(newIndex(10), 0, parsed(t, "op:select db:shop took<1s"))
+	c := newCollector(newIndex(10), 0, Options{Where: parsed(t, "op:select db:shop took<1s")})
 	shop := &trace.State{Database: "shop"}
 	events := []trace.Event{ev(1, selectOne, 0, 50), with(ev(1, execOne, 60, 90), suspended), ev(1, fetchOne, 100, 110), ev(1, copyIn, 120, 130)}
 	feed := func() {
@@ -143,7 +143,7 @@ func BenchmarkCollectWhere(b *testing.B) {
 	for i := range events {
 		events[i] = ev(uint64(i/100%32), selectOne, int64(i), int64(i)+r.Int64N(20))
 	}
-	c, shop := newCollector(newIndex(DefaultFingerprints), 0, f), &trace.State{Database: "shop"}
+	c, shop := newCollector(newIndex(DefaultFingerprints), 0, Options{Where: f}), &trace.State{Database: "shop"}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		c.event(&events[i&(len(events)-1)], shop)

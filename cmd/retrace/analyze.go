@@ -17,11 +17,14 @@ import (
 )
 
 type analyzeCmd struct {
-	Traces []string  `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
-	Where  whereFlag `placeholder:"EXPR" help:"Count only statements that match, such as 'op:select -app:cron'; see Filters in the README (all)."`
-	Output string    `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
-	Top    int       `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
-	Quiet  bool      `short:"q" help:"No progress on stderr."`
+	Traces      []string    `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
+	Where       whereFlag   `placeholder:"EXPR" help:"Count only statements that match, such as 'op:select -app:cron'; see Filters in the README (all)."`
+	MinEffect   *percentage `placeholder:"P%" help:"Comparing: call a change improved or degraded from so much on (5%)."`
+	Confidence  *percentage `placeholder:"P%" help:"Comparing: how sure to be of a verdict (95%)."`
+	MaxDiverged *percentage `placeholder:"P%" help:"Comparing: how many statements may differ from the recording, or fail and not in the first run, before there is nothing to compare (1%)."`
+	Output      string      `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
+	Top         int         `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
+	Quiet       bool        `short:"q" help:"No progress on stderr."`
 }
 
 func (*analyzeCmd) Help() string {
@@ -29,13 +32,17 @@ func (*analyzeCmd) Help() string {
 the last byte of the reply. Response time is from when the request was due; it is there
 where a replay kept a schedule. Statements that failed or were skipped are counted, but
 have no part in times. Statements that differ only in their values are one. The
-percentile p of n samples is the sample of rank p·n/100, rounded, to three digits.`
+percentile p of n samples is the sample of rank p·n/100, rounded, to three digits.
+
+With several traces each is compared with the first, and every fingerprint and the
+total gets a verdict: improved, degraded, same, indeterminate, errored, incomparable.`
 }
 
 func (*analyzeCmd) Examples() string {
 	return `retrace analyze monday.trace
 retrace analyze captured=monday.trace aurora=aurora.run
 retrace analyze runs/
+retrace analyze --min-effect 10% before.run after.run
 retrace analyze --where 'table:orders -app:nightly' monday.trace
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
 }
@@ -44,6 +51,12 @@ func (c *analyzeCmd) Validate() error {
 	const try = "retrace analyze monday.trace"
 	if c.Top < 0 {
 		return usageError(try+" --top 10", "--top %d is negative", c.Top)
+	}
+	if c.MinEffect != nil && *c.MinEffect <= 0 {
+		return usageError(try+" next.run --min-effect 5%", "--min-effect must be over 0")
+	}
+	if c.Confidence != nil && (*c.Confidence < 50 || *c.Confidence > 99.99) {
+		return usageError(try+" next.run --confidence 99%", "--confidence must be from 50%% to 99.99%%")
 	}
 	stdin := 0
 	for _, t := range c.Traces {
@@ -65,10 +78,15 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 		return step{Words: fmt.Sprintf("%.1f million events", float64(events.Load())/1e6)}
 	})
 	defer talk.Stop()
-	analysis := analyze.New(analyze.Options{Where: c.Where.Filter})
+	traces := subjects(c.Traces)
+	options, err := c.options(len(traces))
+	if err != nil {
+		return err
+	}
+	analysis := analyze.New(options)
 	names := labelNames{}
 	var failed error
-	for _, arg := range subjects(c.Traces) {
+	for _, arg := range traces {
 		before := events.Load()
 		err := c.add(ctx, env, analysis, names, arg, func(n uint64) { events.Store(before + n) })
 		failed = errors.Join(failed, err)
@@ -81,6 +99,26 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 		return failed
 	}
 	return errors.Join(c.print(env, analysis.Report()), failed, interrupted(ctx))
+}
+
+// options refuses those of a comparison where there is nothing to compare with.
+func (c *analyzeCmd) options(traces int) (analyze.Options, error) {
+	o := analyze.Options{Where: c.Where.Filter, Alone: traces == 1}
+	for name, flag := range map[string]*percentage{"--min-effect": c.MinEffect, "--confidence": c.Confidence, "--max-diverged": c.MaxDiverged} {
+		if flag != nil && o.Alone {
+			return o, usageError("retrace analyze before.run after.run "+name+fmt.Sprintf(" %g%%", float64(*flag)), "%s is for comparing, and there is one trace", name)
+		}
+	}
+	if c.MinEffect != nil {
+		o.Effect = float64(*c.MinEffect)
+	}
+	if c.Confidence != nil {
+		o.Confidence = float64(*c.Confidence)
+	}
+	if c.MaxDiverged != nil {
+		o.MaxDiverged = new(float64(*c.MaxDiverged))
+	}
+	return o, nil
 }
 
 func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, names labelNames, arg subject, seen func(uint64)) error {
