@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -24,11 +25,12 @@ func main() {
 	defer stop()
 	b := &bench{}
 	path := flag.String("retrace", "bin/retrace", "the program to measure")
-	only := flag.String("only", "capture,memory,read,replay,pace", "which groups of rows")
+	only := flag.String("only", "capture,memory,read,replay,pace,verdicts", "which groups of rows")
 	soak := flag.Duration("soak", 0, "instead, record 32 clients for so long and watch memory")
 	flag.IntVar(&b.rounds, "rounds", 5, "rounds")
 	flag.DurationVar(&b.each, "duration", 5*time.Second, "how long each measurement takes")
 	flag.IntVar(&b.scale, "scale", 20, "pgbench's scale")
+	flag.IntVar(&b.seeds, "seeds", 200, "seeds of the calibration of verdicts")
 	flag.Parse()
 	b.retrace = &program.Program{Path: *path}
 	if *soak > 0 {
@@ -47,6 +49,7 @@ type bench struct {
 	rounds  int
 	each    time.Duration
 	scale   int
+	seeds   int
 
 	dir     string
 	server  *dbtest.Server
@@ -61,14 +64,20 @@ var groups = map[string]func(*bench, context.Context) error{
 	"replay":  (*bench).replayRows,
 	"pace":    (*bench).paceRows,
 	"soak":    (*bench).soak,
+
+	"verdicts": (*bench).verdictRows,
 }
 
+// serverless groups need nothing but this machine.
+var serverless = []string{"verdicts"}
+
 func (b *bench) run(ctx context.Context, only []string) error {
-	if err := b.start(ctx); err != nil {
-		return err
+	if slices.ContainsFunc(only, func(name string) bool { return !slices.Contains(serverless, name) }) {
+		if err := b.start(ctx); err != nil {
+			return err
+		}
+		b.title()
 	}
-	fmt.Printf("%d rounds of %s, PostgreSQL %d, pgbench scale %d, %d cores, %s\n\n",
-		b.rounds, b.each, b.server.Major, b.scale, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
 	for _, name := range only {
 		group, ok := groups[name]
 		if !ok {
@@ -79,6 +88,11 @@ func (b *bench) run(ctx context.Context, only []string) error {
 		}
 	}
 	return nil
+}
+
+func (b *bench) title() {
+	fmt.Printf("%d rounds of %s, PostgreSQL %d, pgbench scale %d, %d cores, %s\n\n",
+		b.rounds, b.each, b.server.Major, b.scale, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
 }
 
 // start brings up the server and the rivals in front of it.
