@@ -88,7 +88,7 @@ func (src *source) earlier() error {
 func (src *source) shoot(s *session, sh shot) error {
 	return src.push(s, &record{
 		kind: kindCancel, op: trace.OpCancel, ordinal: sh.ordinal, session: sh.session, start: sh.start, shape: sh.shape,
-	}, moment{op: trace.OpCancel, start: sh.start})
+	}, moment{op: trace.OpCancel, start: sh.start, end: sh.start})
 }
 
 // unaimed counts the cancel requests of a block whose target is not known.

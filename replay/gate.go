@@ -11,6 +11,7 @@ import "sync"
 // for is then a number: that the ends before it are over without a hole.
 type gate struct {
 	begin  func(*session)
+	silent *silence
 	delays bool // sessions begin as long after as they did
 
 	mu      sync.Mutex
@@ -63,7 +64,10 @@ func (g *gate) pass(horizon int64) {
 			g.last = max(g.last, m.end)
 			g.number(m.session)
 		} else {
-			m.session.needs, m.session.delay = g.ends, max(m.at-g.last, 0)
+			m.session.needs = g.ends
+			if g.delays {
+				m.session.delay = g.silent.shorten(max(m.at-g.last, 0))
+			}
 			g.waiting = append(g.waiting, m.session)
 		}
 	}
@@ -108,9 +112,7 @@ func (g *gate) advance() {
 func (g *gate) release() {
 	for len(g.waiting) > 0 && (g.open || g.waiting[0].needs <= g.over) {
 		s := g.waiting[0]
-		if s.heard = g.since; g.delays {
-			s.heard = addClamped(g.since, g.plan.scaled(s.delay))
-		}
+		s.heard = addClamped(g.since, g.plan.scaled(s.delay))
 		g.begin(s)
 		g.waiting[0] = nil
 		g.waiting = g.waiting[1:]

@@ -49,6 +49,10 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 	if name := p.pace.name(); name == PaceOriginal || name == PaceThink {
 		s.Speed = &p.schedule.speed
 	}
+	if o.MaxGap != 0 {
+		longest := o.MaxGap.Seconds()
+		s.MaxGapS, s.GapsCut, s.CutS = &longest, p.silent.cuts.Load(), time.Duration(p.silent.cut.Load()).Seconds()
+	}
 	if o.Rate != 0 {
 		s.RatePerS = &o.Rate
 	}

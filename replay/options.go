@@ -19,6 +19,7 @@ type Options struct {
 	Pace     string        // "" follows the trace: original, or closed for one without a schedule
 	Speed    float64       // of paces original and think; 0 means 1
 	Rate     float64       // of pace rate: requests a second
+	MaxGap   time.Duration // of paces original and think: recorded silence is cut to this; 0 means never
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
 
 	Order     string        // OrderSession or OrderCommit; "" means OrderSession
@@ -59,10 +60,7 @@ func (e *UsageError) Error() string { return e.Message }
 // Validate tells whether pace and what goes with it make sense together.
 func (o *Options) Validate() error {
 	if o.Pace == "" {
-		if o.Speed == 0 {
-			return nil
-		}
-		return CheckSpeed(o.Speed)
+		return o.checkPace(PaceOriginal) // the least strict; the trace decides
 	}
 	if err := o.validateOrder(); err != nil {
 		return err

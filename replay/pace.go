@@ -40,23 +40,25 @@ type pace interface {
 
 // moment is when something was recorded.
 type moment struct {
-	op    trace.Op
-	first bool // of a request; false for replies
-	start int64
-	pause int64 // since the session's client had sent or received something before
+	op      trace.Op // 0 for a reply
+	first   bool     // of a request
+	start   int64
+	end     int64 // of the reply, as far as that is known
+	running int   // 1 if its session has something running from here on, -1 if no longer
+	pause   int64 // since the session's client had sent or received something before
 }
 
 // newPace is the pace of that name.
-func newPace(name string, plan *schedule, o *Options) pace {
+func newPace(name string, plan *schedule, silent *silence, o *Options) pace {
 	switch name {
 	case PaceRate:
 		return newRatePace(plan, o.Rate)
 	case PaceThink:
-		return thinkPace{plan}
+		return thinkPace{plan, silent}
 	case PaceClosed:
 		return closedPace{}
 	default:
-		return originalPace{plan}
+		return newOriginalPace(plan, silent)
 	}
 }
 
@@ -67,7 +69,12 @@ func (o *Options) checkPace(name string) error {
 	default:
 		return &UsageError{fmt.Sprintf("unknown pace %q: there are original, think, closed and rate=N/s", name), "--pace original"}
 	}
+	gapless := name == PaceClosed || name == PaceRate
 	switch rated := name == PaceRate; {
+	case o.MaxGap < 0:
+		return &UsageError{fmt.Sprintf("--max-gap %s is negative", o.MaxGap), "--max-gap 5s"}
+	case o.MaxGap > 0 && gapless:
+		return &UsageError{fmt.Sprintf("--max-gap has no meaning with --pace %s, which keeps no pauses", name), "--pace original --max-gap " + o.MaxGap.String()}
 	case rated && !(o.Rate > 0 && !math.IsInf(o.Rate, 0)): // NaN is not above 0
 		return &UsageError{fmt.Sprintf("rate %v is not a positive number of requests", o.Rate), "--pace rate=500/s"}
 	case !rated && o.Rate != 0:

@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/retrace-db/retrace/trace"
 )
@@ -31,6 +32,14 @@ func TestWhatGoesWithAPace(t *testing.T) {
 		{Options{Pace: PaceOriginal, Speed: math.Inf(1)}, "", false},
 		{Options{Pace: PaceOriginal, Speed: 1e-9}, "", true},
 		{Options{Pace: PaceOriginal, Speed: 1e9}, "", true},
+
+		{Options{MaxGap: time.Second}, trace.TimingOriginal, true},
+		{Options{MaxGap: time.Second}, trace.TimingClosedLoop, false},
+		{Options{Pace: PaceOriginal, MaxGap: time.Second, Speed: 2}, "", true},
+		{Options{Pace: PaceThink, MaxGap: time.Second, Speed: 2}, "", true},
+		{Options{Pace: PaceClosed, MaxGap: time.Second}, "", false},
+		{Options{Pace: PaceRate, Rate: 100, MaxGap: time.Second}, "", false},
+		{Options{Pace: PaceOriginal, MaxGap: -time.Second}, "", false},
 
 		{Options{Pace: PaceRate}, "", false},
 		{Options{Pace: PaceRate, Rate: 100}, trace.TimingClosedLoop, true},

@@ -123,6 +123,32 @@ func (d *drawn) before(at time.Duration) (n int) {
 	return n
 }
 
+// silence is how much was cut before a time, if nothing may last longer in which
+// no session has anything running.
+func (d *drawn) silence(before, longest time.Duration) (cut time.Duration) {
+	type stretch struct{ from, to time.Duration }
+	var all []stretch
+	for _, s := range d.sessions {
+		all = append(all, stretch{s.begin, s.begin + ms})
+		for _, q := range s.queries {
+			all = append(all, stretch{q.start, q.end})
+		}
+		if s.end > 0 {
+			all = append(all, stretch{s.end, s.end})
+		}
+	}
+	slices.SortFunc(all, func(a, b stretch) int { return int(a.from - b.from) })
+	busy := d.first()
+	for _, s := range all {
+		if s.from > before {
+			break
+		}
+		cut += max(s.from-busy-longest, 0)
+		busy = max(busy, s.to)
+	}
+	return cut
+}
+
 // had is how many replies the client had when it sent its nth query.
 func (s *drawnSession) had(n int) int {
 	for i, q := range s.queries[:n] {
@@ -181,7 +207,17 @@ func TestEveryPaceKeepsItsPromise(t *testing.T) {
 		}
 		return c.sent[n-1].at
 	}
-	const speed = 2.5
+	anchor := func(s *drawnSession, c *spied, n int) time.Time {
+		since := previous(c, n)
+		if had := s.had(n); had > 0 && (n == 0 || had > s.had(n-1)) {
+			since = later(since, c.replies[had-1])
+		}
+		return since
+	}
+	const (
+		speed  = 2.5
+		maxGap = 20 * ms
+	)
 	scheduled := func(d *drawn, at time.Duration, began time.Time) time.Time {
 		return began.Add(lead + scaledBy(at-d.first(), speed))
 	}
@@ -208,11 +244,29 @@ func TestEveryPaceKeepsItsPromise(t *testing.T) {
 				return replayed.Add(scaledBy(s.begin-recorded, speed))
 			},
 			func(_ *drawn, s *drawnSession, c *spied, n int, _ time.Time) time.Time {
-				since := previous(c, n)
-				if had := s.had(n); had > 0 && (n == 0 || had > s.had(n-1)) {
-					since = later(since, c.replies[had-1])
-				}
-				return since.Add(scaledBy(s.pause(n), speed))
+				return anchor(s, c, n).Add(scaledBy(s.pause(n), speed))
+			},
+		},
+		{
+			"original without silence",
+			Options{Pace: PaceOriginal, Speed: speed, MaxGap: maxGap},
+			func(d *drawn, s *drawnSession, _ *spy, began time.Time) time.Time {
+				return scheduled(d, s.begin-d.silence(s.begin, maxGap), began)
+			},
+			func(d *drawn, s *drawnSession, c *spied, n int, began time.Time) time.Time {
+				at := s.queries[n].start
+				return later(scheduled(d, at-d.silence(at, maxGap), began), previous(c, n))
+			},
+		},
+		{
+			"think without long pauses",
+			Options{Pace: PaceThink, Speed: speed, MaxGap: maxGap},
+			func(d *drawn, s *drawnSession, all *spy, began time.Time) time.Time {
+				recorded, replayed := d.predecessors(s, all, began)
+				return replayed.Add(scaledBy(min(s.begin-recorded, maxGap), speed))
+			},
+			func(_ *drawn, s *drawnSession, c *spied, n int, _ time.Time) time.Time {
+				return anchor(s, c, n).Add(scaledBy(min(s.pause(n), maxGap), speed))
 			},
 		},
 		{

@@ -9,13 +9,16 @@ import "time"
 //
 // A session begins when those are over that had ended before it began, after the
 // recorded time from the last of these ends to its beginning.
-type thinkPace struct{ plan *schedule }
+type thinkPace struct {
+	plan   *schedule
+	silent *silence
+}
 
 func (thinkPace) name() string                   { return PaceThink }
 func (thinkPace) scheduled() bool                { return false }
 func (thinkPace) follows() bool                  { return true }
 func (thinkPace) merges() bool                   { return false }
-func (thinkPace) stamp(m *moment) int64          { return m.pause }
+func (t thinkPace) stamp(m *moment) int64        { return t.silent.shorten(m.pause) }
 func (thinkPace) rest(src *source) time.Duration { return closedPace{}.rest(src) }
 
 func (t thinkPace) due(s *session, r *record) int64 {

@@ -35,6 +35,7 @@ type player struct {
 	pace      pace
 	check     bool // make checksums of results
 	schedule  schedule
+	silent    silence
 	clock     clock.Clock
 	connector connector
 	source    *source
@@ -76,9 +77,10 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	if o.Speed != 0 {
 		p.schedule.speed = o.Speed
 	}
-	p.pace = newPace(name, &p.schedule, o)
+	p.silent.longest = int64(o.MaxGap)
+	p.pace = newPace(name, &p.schedule, &p.silent, o)
 	if p.pace.follows() {
-		p.gate = &gate{begin: p.begin, delays: name == PaceThink}
+		p.gate = &gate{begin: p.begin, silent: &p.silent, delays: name == PaceThink}
 	}
 	if o.Order == OrderCommit {
 		p.order = &order{limit: o.orderWait(), wake: func() { p.source.notify() }}

@@ -37,7 +37,7 @@ func (g *Progress) Now() Snapshot {
 		st.mu.Unlock()
 	}
 	if p.pace.name() == PaceOriginal && p.begun.Load() {
-		s.Offset = time.Duration(max(p.schedule.recorded(p.clock.Now())-p.schedule.origin, 0))
+		s.Offset = time.Duration(max(p.schedule.recorded(p.clock.Now())-p.schedule.origin, 0) + p.silent.cut.Load())
 	}
 	return s
 }

@@ -90,7 +90,7 @@ func (p *player) runHeader(ctx context.Context, o *Options, h *trace.Header, fou
 	if name := p.pace.name(); name == PaceOriginal || name == PaceThink {
 		run.Run.Speed = p.schedule.speed
 	}
-	run.Run.RatePerS = o.Rate
+	run.Run.RatePerS, run.Run.MaxGapS = o.Rate, o.MaxGap.Seconds()
 	if o.Target != nil {
 		run.Run.Target = o.Target.String()
 		run.Source = &trace.Source{Target: o.Target.String()}

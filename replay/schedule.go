@@ -12,7 +12,7 @@ type schedule struct {
 // due is when what was recorded at start is due. Times beyond what an int64
 // holds, as speeds near zero make them, are the last there is.
 func (s *schedule) due(start int64) int64 {
-	return addClamped(s.base, s.scaled(start-s.origin))
+	return addClamped(s.base, s.scaled(addClamped(start, -s.origin)))
 }
 
 // scaled is how much of the replay a recorded stretch takes.

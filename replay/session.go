@@ -35,6 +35,7 @@ type session struct {
 	lastEnd    int64         // of the latest recorded reply
 	lastStart  int64         // of the latest event, or when it began
 	midRequest bool          // the latest event ended no request
+	unanswered int           // events whose reply is not read yet
 	order      int64         // of what a merge was given last
 	epoch      atomic.Uint32 // of the entries it uses
 	extent     extent
@@ -179,6 +180,20 @@ func (s *session) special(r *record) {
 // sent or received something. The reader asks.
 func (s *session) pause(at int64) int64 {
 	return max(at-max(s.lastStart, s.waits.end), 0)
+}
+
+// runs takes more or fewer events that have no reply yet, and tells whether the
+// session has something running since then (1), no longer (-1), or as before (0).
+func (s *session) runs(more int) int {
+	was := s.unanswered > 0
+	s.unanswered += more
+	switch is := s.unanswered > 0; {
+	case is == was:
+		return 0
+	case is:
+		return 1
+	}
+	return -1
 }
 
 // peek finds the next record, waiting for it if need be; false at the end. Its

@@ -245,7 +245,11 @@ func (src *source) late(l *trace.Late) error {
 	r := &record{kind: kindLate, ordinal: l.Ordinal}
 	r.replied(&l.Reply)
 	src.ends(s, r, end)
-	return src.push(s, r, moment{})
+	at := moment{end: s.lastEnd}
+	if s.unanswered > 0 {
+		at.running = s.runs(-1)
+	}
+	return src.push(s, r, at)
 }
 
 func (src *source) events(all []trace.Event) error {
@@ -291,7 +295,16 @@ func (src *source) event(e *trace.Event) error {
 	src.total.captured(op)
 	s.captured.captured(op)
 	r := src.record(e, s.waits.before(e.Start))
-	at := moment{op: op, first: !s.midRequest, start: e.Start, pause: s.pause(e.Start)}
+	at := moment{op: op, first: !s.midRequest, start: e.Start, end: e.Start, pause: s.pause(e.Start)}
+	if e.HasReply {
+		at.end = e.End()
+	}
+	switch {
+	case op == trace.OpEnd:
+		at.running = s.runs(-s.unanswered)
+	case !e.HasReply:
+		at.running = s.runs(1)
+	}
 	s.lastStart, s.midRequest = e.Start, !e.RequestEnd
 	src.begins(s, e, r)
 	if s.unplayable() && op != trace.OpEnd {

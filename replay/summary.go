@@ -6,7 +6,10 @@ type Summary struct {
 	Source   string   `json:"source"` // identity of the trace
 	Target   string   `json:"target"`
 	Pace     string   `json:"pace"`
-	Speed    *float64 `json:"speed"`      // null where it has no meaning
+	Speed    *float64 `json:"speed"`     // null where it has no meaning
+	MaxGapS  *float64 `json:"max_gap_s"` // null where no silence was to be cut
+	GapsCut  uint64   `json:"gaps_cut"`
+	CutS     float64  `json:"cut_s"`      // recorded time
 	RatePerS *float64 `json:"rate_per_s"` // requests; null but in pace rate
 	ElapsedS float64  `json:"elapsed_s"`
 	Partial  bool     `json:"partial"` // interrupted: the rest of the trace was not read

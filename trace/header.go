@@ -64,6 +64,7 @@ type Run struct {
 	Pace      string  `json:"pace,omitempty"`
 	Speed     float64 `json:"speed,omitempty"`
 	RatePerS  float64 `json:"rate_per_s,omitempty"` // of pace rate
+	MaxGapS   float64 `json:"max_gap_s,omitempty"`  // recorded silence was cut to this
 	DurationS float64 `json:"duration_s,omitempty"`
 }
 

@@ -27,6 +27,7 @@ type replayCmd struct {
 	Label               string        `placeholder:"NAME" help:"What reports call the run."`
 	Pace                paceFlag      `placeholder:"original|think|closed|rate=N/s" help:"When a request is due: at its recorded time, its client's recorded pause after the reply before it, when its session is free, or N a second (also N/min) in recorded order. Follows the trace if not given."`
 	Speed               *float64      `placeholder:"N" help:"With paces original and think: N times as fast as recorded."`
+	MaxGap              gapFlag       `placeholder:"D" help:"Cut recorded silence to D, such as 5s: with pace original where nothing runs in any session, with think each session's pauses."`
 	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
 	OrderWait           time.Duration `placeholder:"D" help:"With order commit: a transaction waits no longer than this for others, which is then counted (5s)."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
@@ -60,6 +61,7 @@ retrace replay monday.trace --target postgres://postgres@candidate --speed 2 --d
 retrace replay monday.trace --target postgres://postgres@candidate --pace closed -o json
 retrace replay monday.trace --target postgres://postgres@candidate --pace rate=500/s
 retrace replay monday.trace --target postgres://postgres@candidate --speed 10 --order commit
+retrace replay monday.trace --target postgres://postgres@candidate --pace think --max-gap 5s
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
 }

@@ -1,6 +1,11 @@
 package main
 
-import "github.com/retrace-db/retrace/replay"
+import (
+	"fmt"
+	"time"
+
+	"github.com/retrace-db/retrace/replay"
+)
 
 // paceFlag is a pace, with its rate if it has one.
 type paceFlag struct {
@@ -14,12 +19,26 @@ func (p *paceFlag) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
+// gapFlag is a length of time above zero.
+type gapFlag time.Duration
+
+// UnmarshalText reads 5s.
+func (g *gapFlag) UnmarshalText(b []byte) error {
+	d, err := time.ParseDuration(string(b))
+	if err != nil || d <= 0 {
+		return fmt.Errorf("%q is not a length of time such as 5s", b)
+	}
+	*g = gapFlag(d)
+	return nil
+}
+
 // pace sets what the flags say of when requests are due.
 func (c *replayCmd) pace(o *replay.Options) {
 	o.Pace, o.Rate = c.Pace.name, c.Pace.rate
 	if c.Speed != nil {
 		o.Speed = *c.Speed
 	}
+	o.MaxGap = time.Duration(c.MaxGap)
 }
 
 // validatePace refuses what makes no sense together. What depends on the trace is

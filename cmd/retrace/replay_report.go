@@ -42,6 +42,9 @@ func replayText(s *replay.Summary) string {
 		pace = fmt.Sprintf("%g requests a second", *s.RatePerS)
 	}
 	line("Replayed %d sessions against %s, pace %s, in %.1f s.", s.Sessions, s.Target, pace, s.ElapsedS)
+	if s.MaxGapS != nil {
+		line("Silence was cut to %g s at most: %d times, %.1f s in all.", *s.MaxGapS, s.GapsCut, s.CutS)
+	}
 	if s.Partial {
 		line("Interrupted: the rest of the trace was not read.")
 	}
