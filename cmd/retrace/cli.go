@@ -26,7 +26,7 @@ type grammar struct {
 	Capture captureCmd `cmd:"" help:"Record what applications ask a database, through a proxy."`
 	Replay  replayCmd  `cmd:"" help:"Send a recorded trace to another server and measure what comes back."`
 	Analyze analyzeCmd `cmd:"" help:"Say what each statement cost, in one trace or side by side in several."`
-	Trace   traceCmd   `cmd:"" help:"Look into a trace, join several, repair one."`
+	Trace   traceCmd   `cmd:"" help:"Look into a trace, export it, join several, repair one."`
 	Sim     simCmd     `cmd:"" help:"A simulated target whose truth is known: plain."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

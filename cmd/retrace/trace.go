@@ -6,6 +6,7 @@ type traceCmd struct {
 	Cat    traceCatCmd    `cmd:"" help:"Print its events, one per line."`
 	Verify traceVerifyCmd `cmd:"" help:"Read all of it and say what is damaged."`
 	Diff   traceDiffCmd   `cmd:"" help:"Say whether two traces hold the same requests."`
+	Export traceExportCmd `cmd:"" help:"Write its events in another form."`
 	Join   traceJoinCmd   `cmd:"" help:"Make one trace of several."`
 	Repair traceRepairCmd `cmd:"" help:"Make a whole trace of what can be read of a broken one."`
 }
@@ -15,6 +16,7 @@ func (*traceCmd) Examples() string {
 retrace trace cat monday.trace | less
 retrace trace verify monday.trace.part
 retrace trace diff monday.trace again.trace
+retrace trace export jsonl monday.trace > monday.jsonl
 retrace trace join monday/ -w monday.trace
 retrace trace repair monday.trace.part -w repaired.trace`
 }
