@@ -162,8 +162,14 @@ func (p *player) checkSlots(o *Options, found server) error {
 	if most, err = peak(o.Again); err != nil {
 		return err
 	}
-	if !fits(most, found.slots) {
-		return fmt.Errorf("the trace has %d sessions open at once, %s has %d connections left for %s: raise its max_connections", most, o.Target, found.slots, o.Target.User())
+	return o.checkRoom(most, found.slots, files)
+}
+
+// checkRoom compares the sessions open at once with the connections and files
+// that can be had.
+func (o *Options) checkRoom(most, slots, files int) error {
+	if !fits(most, slots) {
+		return fmt.Errorf("the trace has %d sessions open at once, %s has %d connections left for %s: raise its max_connections", most, o.Target, slots, o.Target.User())
 	}
 	if !fits(most, files) {
 		return fmt.Errorf("the trace has %d sessions open at once, this process may open %d more files: raise ulimit -n", most, files)
@@ -173,35 +179,3 @@ func (p *player) checkSlots(o *Options, found server) error {
 
 // fits tells whether n is no more than room, of which -1 is any amount.
 func fits(n, room int) bool { return room < 0 || n <= room }
-
-// peak counts the most sessions a trace has open at once, reading only when
-// they begin and end.
-func peak(again func() (*trace.Reader, error)) (int, error) {
-	in, err := again()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = in.Close() }()
-	in.Options(trace.ReadOptions{NoValues: true})
-	open := map[uint64]struct{}{}
-	most := 0
-	var b trace.Batch
-	for in.Next(&b) == nil { // what is wrong with it is said when it is replayed
-		var closed []uint64
-		for i := range b.Events {
-			switch e := &b.Events[i]; e.Entry.Op {
-			case trace.OpCancel:
-			case trace.OpEnd:
-				closed = append(closed, e.Session)
-			default:
-				open[e.Session] = struct{}{}
-			}
-		}
-		// Within a block, which spans a second at most, all count as open.
-		most = max(most, len(open))
-		for _, id := range closed {
-			delete(open, id)
-		}
-	}
-	return most, nil
-}

@@ -92,13 +92,13 @@ func newSession(p *player, id uint64, state *trace.State) *session {
 	return s
 }
 
-// unplayable tells whether the session spoke the replication protocol, where
+// unplayable tells whether a session spoke the replication protocol, where
 // nothing is a request that could be sent again.
-func (s *session) unplayable() bool {
-	if s.state == nil {
+func unplayable(state *trace.State) bool {
+	if state == nil {
 		return false
 	}
-	switch strings.ToLower(s.state.Settings["replication"]) {
+	switch strings.ToLower(state.Settings["replication"]) {
 	case "", "0", "false", "off", "no", "f", "n":
 		return false
 	}

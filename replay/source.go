@@ -307,7 +307,7 @@ func (src *source) event(e *trace.Event) error {
 	}
 	s.lastStart, s.midRequest = e.Start, !e.RequestEnd
 	src.begins(s, e, r)
-	if s.unplayable() && op != trace.OpEnd {
+	if unplayable(s.state) && op != trace.OpEnd {
 		r.flags, r.end, r.bytes = r.flags|flagSkip, skipNotReplayable, nil
 	}
 	if err := src.push(s, r, at); err != nil {

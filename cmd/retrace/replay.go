@@ -33,6 +33,7 @@ type replayCmd struct {
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
 	Check               bool          `help:"Compare results too, by the checksums that capture --check records, and write those of the replay into RUN."`
 	MaxDiverged         percentage    `default:"1%" placeholder:"P%" help:"Exit with 3 if more statements than this differ from the recording (${default})."`
+	DryRun              bool          `help:"Send nothing: say what would be sent, what would not, and what the target lacks."`
 	AllowCapturedTarget bool          `help:"Replay even against the server that was recorded."`
 	Output              string        `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the summary on stdout (${default})."`
 	Quiet               bool          `short:"q" help:"No progress on stderr."`
@@ -62,6 +63,7 @@ retrace replay monday.trace --target postgres://postgres@candidate --pace closed
 retrace replay monday.trace --target postgres://postgres@candidate --pace rate=500/s
 retrace replay monday.trace --target postgres://postgres@candidate --speed 10 --order commit
 retrace replay monday.trace --target postgres://postgres@candidate --pace think --max-gap 5s
+retrace replay monday.trace --target postgres://postgres@candidate --dry-run
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
 }
@@ -103,6 +105,9 @@ func (c *replayCmd) Run(ctx context.Context, env Env) error {
 	series, err := c.series(env)
 	if err != nil {
 		return err
+	}
+	if c.DryRun {
+		return c.dryRun(ctx, env, series)
 	}
 	// Whoever interrupts twice does not want to wait.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
@@ -148,12 +153,18 @@ func asReplayUsage(err error) error {
 	return err
 }
 
-func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t turn, out *runFile) (*replay.Summary, error) {
+// options are what the flags say of a replay.
+func (c *replayCmd) options(t turn) replay.Options {
 	o := replay.Options{
 		Target: t.target, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
 		Order: c.Order, OrderWait: c.OrderWait, Check: c.Check, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
 	c.pace(&o)
+	return o
+}
+
+func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t turn, out *runFile) (*replay.Summary, error) {
+	o := c.options(t)
 	if out.Writer != nil {
 		o.Run = out.Writer
 	}

@@ -144,8 +144,10 @@ func (c *replayCmd) place(all []turn) error {
 	if c.Write == "" {
 		return nil
 	}
-	if err := os.MkdirAll(c.Write, 0o700); err != nil {
-		return fmt.Errorf("make a directory for the runs: %w", err)
+	if !c.DryRun {
+		if err := os.MkdirAll(c.Write, 0o700); err != nil {
+			return fmt.Errorf("make a directory for the runs: %w", err)
+		}
 	}
 	for i := range all {
 		all[i].file = filepath.Join(c.Write, all[i].String()+".run")
