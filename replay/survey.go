@@ -18,7 +18,7 @@ type Survey struct {
 	Pace         string   `json:"pace"`
 	Speed        *float64 `json:"speed"`
 	SpanS        float64  `json:"span_s"`  // from the first request to the last
-	TakesS       *float64 `json:"takes_s"` // null where that depends on the target
+	TakesS       *float64 `json:"takes_s"` // null where that depends on the target, or on the silence that is cut
 	Sessions     uint64   `json:"sessions"`
 	PeakSessions int      `json:"peak_sessions"` // at once, in the recording
 	OpenBefore   uint64   `json:"open_before"`   // sessions that were open when the recording began
@@ -238,6 +238,9 @@ func (l *look) takes(o *Options) {
 		seconds = float64(l.Requests) / o.Rate
 	default:
 		return
+	}
+	if o.MaxGap > 0 {
+		return // what is cut shows when the sessions are put in order
 	}
 	if o.Duration > 0 {
 		seconds = min(seconds, o.Duration.Seconds())

@@ -94,8 +94,11 @@ func (c *replayCmd) dryText(r *dryReport) string {
 	line("The trace has %d statements in %d requests of %d sessions, up to %d at once, over %s.",
 		t.Statements.Captured, t.Requests, t.Sessions, t.PeakSessions, seconds(t.SpanS))
 	takes := "as long as the target needs"
-	if t.TakesS != nil {
+	switch {
+	case t.TakesS != nil:
 		takes = "about " + seconds(*t.TakesS)
+	case t.Speed != nil:
+		takes = "less than " + seconds(t.SpanS / *t.Speed) + ", since silence is cut"
 	}
 	line("Pace %s would take %s.", t.Pace, takes)
 	if r.Replays > 1 {
