@@ -56,6 +56,7 @@ type Quantiles struct {
 	P50  float64 `json:"p50"`
 	P95  float64 `json:"p95"`
 	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
 	Max  float64 `json:"max"`
 }
 
