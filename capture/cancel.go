@@ -74,10 +74,15 @@ func (p *Proxy) passCancel(ctx context.Context, c net.Conn, packet []byte, now i
 	}
 	victim := p.routes.find(pid, key)
 	target, running, sure := victim.aim()
+	left := victim.leftOut(p.options.Recorder)
 	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
 	defer stop()
 	p.deliver(ctx, victim, packet)
 	if p.options.Recorder == nil {
+		return
+	}
+	if left != "" {
+		p.options.Recorder.passed(left, 1, 1)
 		return
 	}
 	if !sure {
@@ -85,6 +90,19 @@ func (p *Proxy) passCancel(ctx context.Context, c net.Conn, packet []byte, now i
 		target, running, _ = p.routes.find(pid, key).aim()
 	}
 	p.options.Recorder.cancel(target, running, now, p.options.Now())
+}
+
+// leftOut says why a cancel request for the session is not to be recorded, or "".
+func (s *session) leftOut(r *Recorder) string {
+	switch {
+	case r == nil:
+		return ""
+	case s != nil && s.tap != nil:
+		return s.tap.leftOut()
+	case r.off.Load():
+		return whyOff
+	}
+	return ""
 }
 
 // aim names what a cancel request for the session hits: the session and its

@@ -89,13 +89,14 @@ func TestNoAllocationPerMessage(t *testing.T) {
 
 func BenchmarkRecord(b *testing.B) {
 	for name, rt := range roundTrips {
-		for _, part := range []string{"tap", "all"} {
+		for _, part := range []string{"paused", "tap", "all"} {
 			b.Run(fmt.Sprintf("%s/%s", name, part), func(b *testing.B) {
 				x := newBench(b, 8)
+				x.off.Store(part == "paused")
 				b.ReportAllocs()
 				for b.Loop() {
 					x.trip(rt.client, rt.server)
-					if part == "tap" {
+					if part != "all" {
 						for i := range x.stripes {
 							x.stripes[i].batch = x.stripes[i].batch.reset()
 						}

@@ -1,9 +1,29 @@
 package capture
 
-import "github.com/retrace-db/retrace/internal/wire/pg"
+import (
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/retrace-db/retrace/internal/wire/pg"
+)
 
 // Why a session, or a part of it, is left out on purpose.
-const whyOff = "recording was off"
+const (
+	whyOff    = "recording was off"
+	whySample = "not in the sample"
+)
+
+// sampled tells whether a session is one of the share that is recorded. That
+// follows from its id, so that whoever has the ids can tell, too.
+func sampled(id uint64, share float64) bool {
+	if share <= 0 || share >= 1 {
+		return true
+	}
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], id)
+	return float64(xxhash.Sum64(b[:])) < share*(1<<64)
+}
 
 // off says why the session is not to be recorded now, or "".
 func (t *tap) off() string {
@@ -16,11 +36,21 @@ func (t *tap) off() string {
 	return ""
 }
 
+// leftOut says why what the session does now is not recorded, or "".
+func (t *tap) leftOut() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.policy.left {
+		return t.policy.why
+	}
+	return ""
+}
+
 // begin introduces the session to the encoder, unless it will never be recorded.
 func (t *tap) begin(s *pg.Startup) {
 	r := row{kind: rowStarted, startup: s, at: t.now}
 	if why := t.off(); why != "" {
-		t.policy.leave(why)
+		t.leave(why)
 		r.flags = flagLeftOut
 	} else {
 		t.recorded = true
@@ -28,6 +58,12 @@ func (t *tap) begin(s *pg.Startup) {
 	if t.unwanted == "" {
 		t.put(r, nil)
 	}
+}
+
+// leave leaves the session out, at no more cost than following it.
+func (t *tap) leave(why string) {
+	t.policy.leave(why)
+	t.conv.Checksum(false)
 }
 
 // turn leaves the session out from this event on, or records it, whichever is
@@ -43,11 +79,12 @@ func (t *tap) turn(r *pg.Request) {
 	}
 	t.tellGap()
 	if why != "" {
-		t.policy.leave(why)
+		t.leave(why)
 		t.put(row{kind: rowLeft, at: r.Start}, nil)
 		return
 	}
 	t.policy.join()
+	t.conv.Checksum(t.recorder.options.Checksums)
 	t.recorded = true
 	t.unnamed.tell(t)
 	t.put(row{kind: rowJoined, ordinal: r.Ordinal, at: r.Start}, nil)

@@ -22,6 +22,7 @@ type RecorderOptions struct {
 	Checksums  bool          // record the checksums of results
 	Flush      time.Duration // how often the trace is brought up to date; default 0.9 s
 	Paused     bool          // record nothing before Start
+	Sample     float64       // share of sessions to record; 0 means all
 	Trouble    chan<- error  // told why the trace cannot be written, and nil once it can; never waited for
 	Now        func() int64  // ns since the Unix epoch, never stepping
 }
@@ -100,16 +101,15 @@ func (r *Recorder) session(onKey func(pid uint32, key []byte)) *tap {
 		recorder: r, stripe: &r.stripes[n%stripes], onKey: onKey,
 		life: &life{id: r.ids | n&(1<<counterBits-1)},
 	}
+	if !sampled(t.life.id, r.options.Sample) {
+		t.unwanted = whySample
+	}
 	t.conv = pg.NewConversation(t, pg.Options{Limit: r.options.EventBytes, Checksum: r.options.Checksums})
 	return t
 }
 
 // cancel records a cancel request, a session of its own with one event.
 func (r *Recorder) cancel(target, ordinal uint64, start, done int64) {
-	if r.off.Load() {
-		r.passed(whyOff, 1, 1)
-		return
-	}
 	t := r.session(nil)
 	t.put(row{kind: rowCancel, size: target, prepare: ordinal, at: start, done: done}, nil)
 	t.put(row{kind: rowEnded, at: done}, nil)

@@ -37,6 +37,8 @@ type Header struct {
 	Tool          string   `json:"tool,omitempty"`
 	Started       string   `json:"started"`               // RFC 3339 with nanoseconds, UTC
 	PausedFrom    string   `json:"paused_from,omitempty"` // nothing was recorded from then until Started
+	Sample        float64  `json:"sample,omitempty"`      // share of sessions that were to be recorded, if not all
+	Only          string   `json:"only,omitempty"`        // filter of what was to be recorded
 	Timing        string   `json:"timing"`
 	Source        *Source  `json:"source,omitempty"`
 	Run           *Run     `json:"run,omitempty"`
@@ -74,7 +76,7 @@ func (h *Header) IsRun() bool { return h.Run != nil }
 // known are the keys of Header itself.
 var known = []string{
 	"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
-	"made_by", "tool", "started", "paused_from", "timing", "source", "run", "joined", "columns",
+	"made_by", "tool", "started", "paused_from", "sample", "only", "timing", "source", "run", "joined", "columns",
 }
 
 type plainHeader Header

@@ -23,6 +23,7 @@ type captureCmd struct {
 	Duration       time.Duration `placeholder:"D" help:"End by itself after this time, such as 10m."`
 	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: 9 bytes per statement, and a hash of every result."`
 	Paused         bool          `help:"Pass traffic on without recording until told to start: by SIGUSR1 or --control."`
+	Sample         percentage    `default:"100%" placeholder:"P%" help:"Record this share of the sessions, each whole or not at all (${default})."`
 	Control        string        `placeholder:"ADDR" help:"Take orders by HTTP on this loopback address or unix:PATH: POST /start, POST /stop, GET /status."`
 	Metrics        string        `placeholder:"HOST:PORT" help:"Show counters at http://HOST:PORT/metrics, for Prometheus."`
 	MaxConnections int           `placeholder:"N" help:"Refuse connections over this many (what the limit of open files allows)."`
@@ -47,7 +48,7 @@ func (*captureCmd) Examples() string {
 retrace capture --listen 127.0.0.1:7000 --target postgres://localhost -w - --duration 1m | retrace trace info -
 retrace capture --target postgres://db.example:5432 -w peak.trace --paused --control 127.0.0.1:6433
 curl -X POST http://127.0.0.1:6433/start
-retrace capture --target postgres://db.example:5432 -w day.trace --metrics 127.0.0.1:9187`
+retrace capture --target postgres://db.example:5432 -w day.trace --sample 10% --metrics 127.0.0.1:9187`
 }
 
 // Validate finds what is wrong before anything is opened.
@@ -58,6 +59,8 @@ func (c *captureCmd) Validate() error {
 		return usageError(try+" --duration 10m", "--duration %s is negative", c.Duration)
 	case c.MaxConnections < 0:
 		return usageError(try, "--max-connections %d is negative", c.MaxConnections)
+	case c.Sample == 0:
+		return usageError(try+" --sample 10%", "--sample 0%% would record nothing")
 	case c.Write == "-" && c.Output == "json":
 		return usageError(try+" -o json", "-w - and -o json both want stdout")
 	}

@@ -38,7 +38,7 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 	address := listener.Addr().String()
 	trouble := make(chan error, 16)
 	r.recorder = capture.NewRecorder(capture.RecorderOptions{
-		Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now, Paused: r.Paused, Trouble: trouble,
+		Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now, Paused: r.Paused, Sample: float64(r.Sample) / 100, Trouble: trouble,
 	})
 	until, cancel := r.until(ctx)
 	defer cancel()
@@ -72,11 +72,15 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 }
 
 func (r *recording) header(listen string) trace.Header {
-	return trace.Header{
+	h := trace.Header{
 		Engine: "postgres", MadeBy: trace.ByCapture, Tool: "retrace " + toolVersion(), Timing: trace.TimingOriginal,
 		Started: time.Unix(0, r.clock.Now()).UTC().Format(time.RFC3339Nano),
 		Source:  &trace.Source{Target: r.target.String(), Addresses: r.target.addresses, Listen: reachable(listen)},
 	}
+	if r.Sample < 100 {
+		h.Sample = float64(r.Sample) / 100
+	}
+	return h
 }
 
 // reachable is where a listener can be found: a replay must not be pointed at

@@ -100,6 +100,9 @@ func (r *infoReport) print(w io.Writer) error {
 		fact("started", "%s", h.Started)
 		r.origin(h, fact)
 	}
+	if h := r.Start; h != nil && h.Sample > 0 {
+		fact("sample", "%g %% of the sessions", h.Sample*100)
+	}
 	fact("engine", "%s", r.Engine+" "+r.EngineVersion)
 	fact("timing", "%s", r.Timing)
 	for _, p := range r.Pauses {

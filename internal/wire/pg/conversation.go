@@ -86,6 +86,10 @@ func NewConversation(sink Sink, o Options) *Conversation {
 	return c
 }
 
+// Checksum makes checksums of results from here on, or no more. Nothing may be
+// pending.
+func (c *Conversation) Checksum(on bool) { c.rows.wanted = on }
+
 // Client takes bytes the client sent, read at now; any split of the stream
 // will do. An error means that the stream cannot be followed any further: the
 // sink hears nothing more and every further call returns the error again.
