@@ -56,7 +56,7 @@ func (s *session) connect(r *record) {
 	defer s.unstage()
 	due := s.p.pace.due(s, r)
 	if r.flags&flagSkip != 0 { // a replication session: nothing of it is sent
-		s.dead, s.status = r.end.String(), trace.Skipped
+		s.dead, s.status = r.end.String(), r.end.unsendable()
 	}
 	if !s.awaitDue(due) {
 		s.leave(due)
@@ -88,7 +88,7 @@ func (s *session) login(ordinal uint64) error {
 	var database string
 	var settings map[string]string
 	if s.state != nil {
-		database, settings = s.state.Database, s.state.Settings
+		database, settings = s.state.Database, s.p.selection.settings(s.state.Settings)
 	}
 	release, err := s.p.mayLogin()
 	if err != nil {
@@ -115,6 +115,10 @@ func (s *session) login(ordinal uint64) error {
 // statements it had prepared.
 func (s *session) ensure() {
 	if s.talk != nil || s.dead != "" {
+		return
+	}
+	if why := s.omission.session; why != endNone {
+		s.dead, s.status = why.String(), trace.Filtered
 		return
 	}
 	ordinal := uint64(0)

@@ -1,9 +1,6 @@
 package replay
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/retrace-db/retrace/internal/wire/sqltext"
 	"github.com/retrace-db/retrace/trace"
 )
@@ -30,7 +27,7 @@ func (x *extent) began(transaction string) {
 // event takes an event, and tells whether it has to wait for other transactions:
 // those that had committed when it was sent are over before a transaction
 // begins, and again before its first statement that sees data.
-func (x *extent) event(e *trace.Event, k knowledge, synced bool) (gated bool) {
+func (x *extent) event(e *trace.Event, k *knowledge, synced bool) (gated bool) {
 	switch op := e.Entry.Op; op {
 	case trace.OpQuery, trace.OpExecute, trace.OpPrepare, trace.OpFunction:
 		gated = !x.entered
@@ -61,57 +58,6 @@ func (x *extent) reply(status trace.Status, state byte) (committed bool) {
 	committed = x.writes && !x.undone && status != trace.Error
 	*x = extent{}
 	return committed
-}
-
-// knowledge is what the reader knows of an entry's SQL.
-type knowledge struct {
-	access    sqltext.Access
-	prefatory bool // opens or sets up a transaction, and sees no data
-	undoes    bool // rolls back
-	foreign   bool // declares types the server's user made
-}
-
-func know(e *trace.Entry) knowledge {
-	k := knowledge{access: sqltext.AccessOf([]byte(e.SQL())), foreign: declaresForeign(e)}
-	first, rest := keyword(e.SQL())
-	switch first {
-	case "BEGIN", "START", "SET", "SAVEPOINT":
-		k.prefatory = !multiple(e.SQL())
-	case "ROLLBACK", "ABORT":
-		second, _ := keyword(rest)
-		k.undoes = second != "TO" && second != "PREPARED" && !multiple(e.SQL())
-	}
-	return k
-}
-
-// multiple tells whether a text holds more than one statement.
-func multiple(sql string) bool {
-	return strings.Contains(strings.TrimRight(sql, "; \t\r\n\f\v"), ";")
-}
-
-// declaresForeign tells whether a statement declares parameter types by numbers
-// that each database gives out itself.
-func declaresForeign(e *trace.Entry) bool {
-	if e.Prepare != nil && len(e.Types) == 0 {
-		e = e.Prepare
-	}
-	return slices.ContainsFunc(e.Types, func(oid uint32) bool { return oid >= firstUserOID })
-}
-
-// firstUserOID is the first OID that PostgreSQL does not give out itself.
-const firstUserOID = 16384
-
-// know is what is known of an entry.
-func (src *source) know(e *trace.Entry) knowledge {
-	k, ok := src.known[e]
-	if !ok {
-		if len(src.known) >= maxEpoch {
-			clear(src.known)
-		}
-		k = know(e)
-		src.known[e] = k
-	}
-	return k
 }
 
 // begins notes where an event that is about to be queued begins a transaction,

@@ -3,6 +3,9 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,7 +31,8 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 		PreparedAgain: m.preparedAgain, Compared: m.compared, Diverged: m.diverged,
 		DivergedStatus: m.divergedStatus, DivergedRows: m.divergedRows, DivergedOther: m.divergedOther,
 		ServiceUS: m.service.spread(), ScheduleErrorUS: m.late.spread(), LagUS: m.lag.spread(), BusyUS: m.busy.spread(),
-		Order: cmp.Or(o.Order, OrderSession), OrderReleased: m.orderReleased, OrderWaited: uint64(m.order.count()), OrderWaitUS: m.order.spread(),
+		Dangerous: p.source.perils,
+		Order:     cmp.Or(o.Order, OrderSession), OrderReleased: m.orderReleased, OrderWaited: uint64(m.order.count()), OrderWaitUS: m.order.spread(),
 		Valid: true, Why: []string{}, Warnings: []string{},
 	}
 	if o.Target != nil {
@@ -146,12 +150,26 @@ func (s *Summary) warn(p *player) {
 	if p.source.unportable > 0 {
 		warn("%d statements declare parameter types by numbers that each database gives out itself: right only on a physical copy of the recorded server", p.source.unportable)
 	}
+	if len(s.Dangerous) > 0 && p.selection.dangerous {
+		warn("statements that could harm more than the data were sent: %s", listed(s.Dangerous))
+	} else if len(s.Dangerous) > 0 {
+		warn("statements that could harm more than the data were left out: %s (--allow-dangerous sends them)", listed(s.Dangerous))
+	}
 	if s.OrderReleased > 0 {
 		warn("%d transactions were not replayed in the recorded order of commits: what they had to wait for was not over after %s (--order-wait)", s.OrderReleased, p.order.limit)
 	}
 	if stalls := p.stalls.Load(); stalls > 0 {
 		warn("retrace itself stood still %d times, for %s in all", stalls, roughly(p.stalled.Load()))
 	}
+}
+
+// listed is a list of what was counted.
+func listed(counts map[string]uint64) string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", what, counts[what]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // roughly is a duration in three digits.

@@ -53,6 +53,24 @@ func word(body []byte) (text, rest []byte) {
 	return text, rest
 }
 
+// sqlOf is the text of the first Query or Parse.
+func sqlOf(b []byte) []byte {
+	for {
+		kind, body, rest, ok := nextMessage(b)
+		switch {
+		case !ok:
+			return nil
+		case kind == 'P':
+			_, body = word(body)
+			fallthrough
+		case kind == 'Q':
+			sql, _ := word(body)
+			return sql
+		}
+		b = rest
+	}
+}
+
 // watch keeps the Parse of an event if others may execute what it prepares.
 func watch(op trace.Op, b []byte) []byte {
 	kind, body, rest, ok := nextMessage(b)

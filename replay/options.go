@@ -11,6 +11,7 @@ import (
 	"github.com/retrace-db/retrace/internal/clock"
 	"github.com/retrace-db/retrace/internal/target"
 	"github.com/retrace-db/retrace/trace"
+	"github.com/retrace-db/retrace/trace/filter"
 )
 
 // Options say what to replay against, and how.
@@ -21,6 +22,10 @@ type Options struct {
 	Rate     float64       // of pace rate: requests a second
 	MaxGap   time.Duration // of paces original and think: recorded silence is cut to this; 0 means never
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
+
+	Only, Skip     *filter.Filter // statements to send, and not to send; nil leaves none out
+	ReadOnly       bool           // leave out what may change data
+	AllowDangerous bool           // send even what could harm more than the data, see sqltext.Danger
 
 	Order     string        // OrderSession or OrderCommit; "" means OrderSession
 	OrderWait time.Duration // of OrderCommit: bounds a wait for other transactions; 0 means DefaultOrderWait
@@ -59,13 +64,13 @@ func (e *UsageError) Error() string { return e.Message }
 
 // Validate tells whether pace and what goes with it make sense together.
 func (o *Options) Validate() error {
-	if o.Pace == "" {
-		return o.checkPace(PaceOriginal) // the least strict; the trace decides
-	}
 	if err := o.validateOrder(); err != nil {
 		return err
 	}
-	return o.checkPace(o.Pace)
+	if o.Only.NeedsReply() || o.Skip.NeedsReply() {
+		return &UsageError{"what is sent cannot be chosen by its reply: status, error, took, rows and bytes are known afterwards", "--only op:select"}
+	}
+	return o.checkPace(cmp.Or(o.Pace, PaceOriginal)) // the least strict; the trace decides
 }
 
 func (o *Options) validateOrder() error {

@@ -42,6 +42,7 @@ type player struct {
 	account   *account
 	run       *runWriter // nil when nobody wants the run
 	spill     spill
+	selection selection
 	gate      *gate  // where sessions begin when others end
 	order     *order // nil where sessions do not wait for each other
 	fault     func(session, ordinal uint64) bool
@@ -82,6 +83,7 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	if p.pace.follows() {
 		p.gate = &gate{begin: p.begin, silent: &p.silent, delays: name == PaceThink}
 	}
+	p.selection = o.selection()
 	if o.Order == OrderCommit {
 		p.order = &order{limit: o.orderWait(), wake: func() { p.source.notify() }}
 	}

@@ -137,6 +137,9 @@ func (o *Options) checkDatabases(wanted, found []string) error {
 func (src *source) databases() []string {
 	var all []string
 	for _, s := range src.states {
+		if src.selection.session(s.Session, s) != endNone {
+			continue
+		}
 		if s.Database != "" && !slices.Contains(all, s.Database) {
 			all = append(all, s.Database)
 		}

@@ -60,11 +60,16 @@ const (
 	skipOverLimit
 	skipNotReplayable
 	skipUnreadable
+	omitOnly // left out on request
+	omitSkip
+	omitReadOnly
+	omitDangerous
 )
 
 var endingWords = [...]string{
 	endClient: "client_gone", endServer: "server_gone",
 	skipRedacted: "redacted", skipOverLimit: "over_limit", skipNotReplayable: "not_replayable", skipUnreadable: "unreadable",
+	omitOnly: "only", omitSkip: "skip", omitReadOnly: "read_only", omitDangerous: "dangerous",
 }
 
 func (e ending) String() string { return endingWords[e] }

@@ -34,11 +34,12 @@ type session struct {
 	lastRead   uint64
 	lastEnd    int64         // of the latest recorded reply
 	lastStart  int64         // of the latest event, or when it began
-	midRequest bool          // the latest event ended no request
+	midRequest bool          // of the request under way something is to be sent
 	unanswered int           // events whose reply is not read yet
 	order      int64         // of what a merge was given last
 	epoch      atomic.Uint32 // of the entries it uses
 	extent     extent
+	omission   omission
 
 	// The gate's.
 	needs, end int

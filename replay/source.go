@@ -44,11 +44,13 @@ type source struct {
 	atEnd   bool
 	merge   *merge // nil where each session's own order will do
 
-	live    map[uint64]*session
-	states  map[uint64]*trace.State // of sessions with no event yet
-	entries *entries
-	known   map[*trace.Entry]knowledge
-	shots   map[uint64][]shot // cancel requests of the block being taken, by target
+	live      map[uint64]*session
+	states    map[uint64]*trace.State // of sessions with no event yet
+	entries   *entries
+	known     map[*trace.Entry]*knowledge
+	selection selection
+	perils    map[string]uint64 // dangerous statements, by what they would do
+	shots     map[uint64][]shot // cancel requests of the block being taken, by target
 
 	first    int64 // earliest start of the first block
 	horizon  int64 // latest start read
@@ -74,7 +76,7 @@ type source struct {
 func newSource(p *player, in *trace.Reader) *source {
 	return &source{
 		p: p, in: in, live: map[uint64]*session{}, states: map[uint64]*trace.State{}, entries: newEntries(),
-		known: map[*trace.Entry]knowledge{}, shots: map[uint64][]shot{}, horizon: math.MinInt64, previous: math.MinInt64, wake: make(chan struct{}, 1),
+		known: map[*trace.Entry]*knowledge{}, selection: p.selection, perils: map[string]uint64{}, shots: map[uint64][]shot{}, horizon: math.MinInt64, previous: math.MinInt64, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -295,7 +297,9 @@ func (src *source) event(e *trace.Event) error {
 	src.total.captured(op)
 	s.captured.captured(op)
 	r := src.record(e, s.waits.before(e.Start))
-	at := moment{op: op, first: !s.midRequest, start: e.Start, end: e.Start, pause: s.pause(e.Start)}
+	src.omit(s, e, r)
+	omitted := r.end.omits()
+	at := moment{op: op, first: !s.midRequest && !omitted, start: e.Start, end: e.Start, pause: s.pause(e.Start)}
 	if e.HasReply {
 		at.end = e.End()
 	}
@@ -305,9 +309,9 @@ func (src *source) event(e *trace.Event) error {
 	case !e.HasReply:
 		at.running = s.runs(1)
 	}
-	s.lastStart, s.midRequest = e.Start, !e.RequestEnd
+	s.lastStart, s.midRequest = e.Start, !e.RequestEnd && (s.midRequest || !omitted)
 	src.begins(s, e, r)
-	if unplayable(s.state) && op != trace.OpEnd {
+	if unplayable(s.state) && op != trace.OpEnd && !omitted {
 		r.flags, r.end, r.bytes = r.flags|flagSkip, skipNotReplayable, nil
 	}
 	if err := src.push(s, r, at); err != nil {
@@ -446,6 +450,7 @@ func (src *source) open() []*session {
 func (src *source) begin(id uint64, state *trace.State, at int64) *session {
 	s := newSession(src.p, id, state)
 	s.lastStart = at
+	s.omission.session = src.selection.session(id, state)
 	src.live[id] = s
 	src.sessions++
 	return s

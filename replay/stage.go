@@ -67,7 +67,11 @@ func (s *session) leave(due int64) {
 	now := s.p.clock.Now()
 	for i := range s.batch {
 		f := s.board(&s.batch[i], due)
-		f.ended(status, reason, now)
+		if end := s.batch[i].end; end.omits() {
+			f.ended(trace.Filtered, end.String(), now)
+		} else {
+			f.ended(status, reason, now)
+		}
 		f.leads = false // there was no sending to be late with
 	}
 	s.settle(false)
@@ -158,7 +162,7 @@ func (s *session) pass(f *flight, b *staged, out []byte, now int64) []byte {
 		f.ended(s.status, s.dead, now)
 		return out
 	}
-	f.ended(trace.Skipped, b.skip, now)
+	f.ended(b.end.unsendable(), b.skip, now)
 	bytes := s.bytesOf(b)
 	s.prepared.passed(bytes)
 	if s.unsynced && lastType(bytes) == 'S' {

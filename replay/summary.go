@@ -26,6 +26,8 @@ type Summary struct {
 	EventReasons map[string]uint64 `json:"event_reasons"`
 	EventErrors  map[string]uint64 `json:"event_errors"`
 
+	Dangerous map[string]uint64 `json:"dangerous"` // statements that could harm more than the data, by what they would do
+
 	Order         string  `json:"order"`          // session or commit
 	OrderReleased uint64  `json:"order_released"` // transactions that started before one they should have waited for was over
 	OrderWaited   uint64  `json:"order_waited"`   // transactions that waited for others

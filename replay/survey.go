@@ -31,6 +31,8 @@ type Survey struct {
 	Missing      uint64   `json:"missing"`   // events that the gaps name
 	Checksums    bool     `json:"checksums"` // results can be compared
 
+	Dangerous map[string]uint64 `json:"dangerous"` // statements that could harm more than the data, by what they would do
+
 	Databases map[string]uint64 `json:"databases"` // sessions of each
 	Users     map[string]uint64 `json:"users"`
 
@@ -87,8 +89,10 @@ func Look(ctx context.Context, in *trace.Reader, o Options) (*Survey, error) {
 			Source: h.Trace, Pace: pace, version: h.EngineVersion, Databases: map[string]uint64{}, Users: map[string]uint64{},
 			Statements: Share{NotSent: map[string]uint64{}}, Events: Share{NotSent: map[string]uint64{}}, probes: map[probe]*probed{},
 		},
-		source: &source{known: map[*trace.Entry]knowledge{}}, states: map[uint64]*trace.State{},
+		source: &source{known: map[*trace.Entry]*knowledge{}, selection: o.selection(), perils: map[string]uint64{}},
+		states: map[uint64]*trace.State{}, omissions: map[uint64]*omission{},
 	}
+	l.Dangerous = l.source.perils
 	if err := l.read(ctx, in); err != nil {
 		return nil, err
 	}
@@ -102,8 +106,10 @@ type look struct {
 	source *source // for what it knows of events
 	crowd  presence
 	states map[uint64]*trace.State // of live sessions; nil for one that is not known
-	first  int64
-	last   int64
+
+	omissions map[uint64]*omission
+	first     int64
+	last      int64
 }
 
 func (l *look) read(ctx context.Context, in *trace.Reader) error {
@@ -143,11 +149,23 @@ func (l *look) block(b *trace.Batch) {
 
 func (l *look) session(s *trace.State) {
 	l.Sessions++
-	l.Databases[s.Database]++
-	l.Users[s.User]++
+	if l.omission(s.Session, s).session == endNone {
+		l.Databases[s.Database]++
+		l.Users[s.User]++
+	}
 	if s.Ordinal > 0 {
 		l.OpenBefore++
 	}
+}
+
+// omission is what is left out of a session on request.
+func (l *look) omission(id uint64, state *trace.State) *omission {
+	o := l.omissions[id]
+	if o == nil {
+		o = &omission{session: l.source.selection.session(id, state)}
+		l.omissions[id] = o
+	}
+	return o
 }
 
 func (l *look) event(e *trace.Event) {
@@ -167,15 +185,16 @@ func (l *look) event(e *trace.Event) {
 			l.UnknownFrom++
 		}
 	}
-	if op == trace.OpEnd {
-		delete(l.states, e.Session)
-	}
 	l.Checksums = l.Checksums || e.HasChecksum
 	if e.RequestEnd {
 		l.Requests++
 	}
 	reason := l.reason(e, state)
 	l.Events.count(reason)
+	if op == trace.OpEnd {
+		delete(l.states, e.Session)
+		delete(l.omissions, e.Session)
+	}
 	if !op.Statement() {
 		return
 	}
@@ -190,12 +209,16 @@ func (l *look) event(e *trace.Event) {
 
 // reason is why an event would not be sent, "" if it would.
 func (l *look) reason(e *trace.Event, state *trace.State) string {
-	if unplayable(state) {
-		return skipNotReplayable.String()
+	if e.Entry.Op == trace.OpCancel {
+		return ""
 	}
 	var r record
-	if e.Entry.Op != trace.OpCancel {
-		l.source.bytes(&r, e)
+	l.source.bytes(&r, e)
+	if why := l.source.leaveOut(l.omission(e.Session, state), e, state, r.bytes); why != endNone {
+		return why.String()
+	}
+	if unplayable(state) {
+		return skipNotReplayable.String()
 	}
 	if r.flags&flagSkip == 0 {
 		return ""

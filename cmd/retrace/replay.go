@@ -28,6 +28,10 @@ type replayCmd struct {
 	Pace                paceFlag      `placeholder:"original|think|closed|rate=N/s" help:"When a request is due: at its recorded time, its client's recorded pause after the reply before it, when its session is free, or N a second (also N/min) in recorded order. Follows the trace if not given."`
 	Speed               *float64      `placeholder:"N" help:"With paces original and think: N times as fast as recorded."`
 	MaxGap              gapFlag       `placeholder:"D" help:"Cut recorded silence to D, such as 5s: with pace original where nothing runs in any session, with think each session's pauses."`
+	Only                whereFlag     `placeholder:"EXPR" help:"Send only the statements that match, such as 'op:select db:shop' (see trace cat --where); transaction control, settings and prepares stay."`
+	Skip                whereFlag     `placeholder:"EXPR" help:"Leave out the statements that match."`
+	ReadOnly            bool          `help:"Leave out what may change data, and have the server refuse what functions hide."`
+	AllowDangerous      bool          `help:"Send even statements that could harm more than the data: DROP DATABASE, ALTER SYSTEM, pg_terminate_backend, COPY PROGRAM and their like, which are left out otherwise."`
 	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
 	OrderWait           time.Duration `placeholder:"D" help:"With order commit: a transaction waits no longer than this for others, which is then counted (5s)."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
@@ -51,7 +55,7 @@ out as the bytes that were recorded. A request waits for the replies that its cl
 had waited for, and for nothing else. Bring the target's data to the state at the
 recording's start first: replay changes them as the recorded applications did.
 
-Every event ends as ok, error, skipped, lost or unsent, and the sums are checked.
+Every event ends as ok, error, skipped, filtered, lost or unsent, and the sums are checked.
 Skipped is what the server would only refuse, since something failed that had not
 failed when it was recorded, or what cannot be sent again.`
 }
@@ -64,6 +68,7 @@ retrace replay monday.trace --target postgres://postgres@candidate --pace rate=5
 retrace replay monday.trace --target postgres://postgres@candidate --speed 10 --order commit
 retrace replay monday.trace --target postgres://postgres@candidate --pace think --max-gap 5s
 retrace replay monday.trace --target postgres://postgres@candidate --dry-run
+retrace replay monday.trace --target postgres://postgres@candidate --read-only --skip 'app:nightly table:audit'
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
 }
@@ -157,6 +162,7 @@ func asReplayUsage(err error) error {
 func (c *replayCmd) options(t turn) replay.Options {
 	o := replay.Options{
 		Target: t.target, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
+		Only: c.Only.Filter, Skip: c.Skip.Filter, ReadOnly: c.ReadOnly, AllowDangerous: c.AllowDangerous,
 		Order: c.Order, OrderWait: c.OrderWait, Check: c.Check, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
 	c.pace(&o)

@@ -110,6 +110,7 @@ func (c *replayCmd) dryText(r *dryReport) string {
 	line("To be sent: %d of %d statements, %d of %d events.", t.Statements.Sent, t.Statements.Captured, t.Events.Sent, t.Events.Captured)
 	counted(line, "statements not to be sent", t.Statements.NotSent)
 	counted(line, "other events not to be sent", without(t.Events.NotSent, t.Statements.NotSent))
+	counted(line, "statements that could harm more than the data (--allow-dangerous sends them)", t.Dangerous)
 	counted(line, "sessions by database", t.Databases)
 	counted(line, "sessions by user", t.Users)
 	for _, w := range traceWarnings(t) {
