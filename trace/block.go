@@ -17,6 +17,7 @@ const (
 	kindState      byte = 'T'
 	kindGaps       byte = 'G'
 	kindIndex      byte = 'I'
+	kindCheckpoint byte = 'c' // who reads straight through needs none
 )
 
 const (

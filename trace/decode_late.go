@@ -72,7 +72,7 @@ func (d *decoder) records(h *blockHeader, b *Batch) error {
 	for ; len(lines) > 0 && n < h.count && err == nil; n++ {
 		var line []byte
 		line, lines, _ = bytes.Cut(lines, []byte{'\n'})
-		if h.kind == kindState {
+		if h.kind != kindGaps {
 			var s State
 			err = json.Unmarshal(line, &s)
 			b.States = append(b.States, s)

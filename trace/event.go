@@ -171,7 +171,15 @@ type State struct {
 	Uncommitted [][]byte          `json:"uncommitted,omitempty"` // the same of the transaction that is open
 	Transaction string            `json:"transaction"`           // idle, open, failed
 	Statements  []Prepared        `json:"statements,omitempty"`
+	Pending     []Pending         `json:"pending,omitempty"`
 	Omitted     int               `json:"omitted,omitempty"` // statements left out for their size
+}
+
+// Pending is an event before the state that may change it and whose reply is not
+// known: if it succeeds, what it does comes on top.
+type Pending struct {
+	Ordinal uint64 `json:"ordinal"`
+	Message []byte `json:"message"` // the request bytes
 }
 
 // Prepared is a prepared statement that is alive in a session.

@@ -1,10 +1,10 @@
 package trace
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"os"
 )
 
 // loadedIndex is an index block that was read.
@@ -14,8 +14,8 @@ type loadedIndex struct {
 }
 
 // loadIndex reads the index of a segment that has one.
-func loadIndex(ref segmentRef, u *unpacker) (*loadedIndex, error) {
-	f, err := os.Open(ref.file)
+func (r *Reader) loadIndex(ref *segmentRef) (*loadedIndex, error) {
+	f, err := r.open(ref.file)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func loadIndex(ref segmentRef, u *unpacker) (*loadedIndex, error) {
 	if len(body) != int(h.stored) || crc32.Checksum(body, castagnoli) != h.body {
 		return nil, fmt.Errorf("%s: index at byte %d is damaged", ref.file, ref.index)
 	}
-	return parseIndex(&h, body[:len(body)-trailerSize], u)
+	return parseIndex(&h, body[:len(body)-trailerSize], &r.dec.z)
 }
 
 func parseIndex(h *blockHeader, body []byte, u *unpacker) (*loadedIndex, error) {
@@ -72,6 +72,7 @@ func (x *loadedIndex) columns(dir *directory, u *unpacker) error {
 		{colKind, func(p *placed, v uint64) { p.kind = byte(v) }},
 		{colCount, func(p *placed, v uint64) { p.count = uint32(v) }},
 		{colFirst, func(p *placed, v uint64) { first += unzigzag(v); p.first = first }},
+		{colSpan, func(p *placed, v uint64) { p.last = p.first + int64(v) }},
 	} {
 		var a arena
 		c, err := dir.numbers(col.id, n, u, &a)
@@ -84,6 +85,22 @@ func (x *loadedIndex) columns(dir *directory, u *unpacker) error {
 		if !c.done() {
 			return fmt.Errorf("index: column %d has another length", col.id)
 		}
+	}
+	return x.lanes(dir, u)
+}
+
+// lanes reads the sets of lanes, eight bytes a block.
+func (x *loadedIndex) lanes(dir *directory, u *unpacker) error {
+	var a arena
+	b, err := dir.bytes(colLanes, u, &a)
+	if err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if len(b) != 8*len(x.blocks) {
+		return fmt.Errorf("index: column %d has another length", colLanes)
+	}
+	for i := range x.blocks {
+		x.blocks[i].lanes = binary.LittleEndian.Uint64(b[8*i:])
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (r *Reader) indexed() (*Summary, bool) {
 			if ref.index == 0 || ref.header.Segment != i {
 				return nil, false
 			}
-			x, err := loadIndex(ref, &r.dec.z)
+			x, err := r.loadIndex(&ref)
 			if err != nil {
 				return nil, false
 			}

@@ -41,6 +41,12 @@ func readSome(buf []byte, n int, read func([]byte) (int, error)) ([]byte, error)
 	return buf, nil
 }
 
+// readFile is a file that was opened to be read.
+type readFile interface {
+	io.ReaderAt
+	io.Closer
+}
+
 // fileInput is a regular file, or anything else one can read by offset.
 type fileInput struct{ f io.ReaderAt }
 

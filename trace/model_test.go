@@ -69,6 +69,7 @@ func (m *model) run(t *rapid.T, out io.Writer, trace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.every = rapid.SampledFrom([]int64{1, 500, checkpointEvery}).Draw(t, "bytes between checkpoints")
 	w.maxBlocks = rapid.SampledFrom([]int{5, 20, maxIndex}).Draw(t, "blocks of a segment")
 	d := &modelDriver{t: t, m: m, w: w, entries: modelEntries(), open: map[uint64][]*modelEvent{}, over: map[uint64]bool{}}
 	for range rapid.IntRange(0, 150).Draw(t, "steps") {

@@ -65,7 +65,7 @@ func (r *Reader) openPath(path string) ([]segmentRef, error) {
 }
 
 func (r *Reader) openFile(path string, size int64) ([]segmentRef, error) {
-	f, err := os.Open(path)
+	f, err := r.open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,14 +3,10 @@ package trace
 import (
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"time"
 )
-
-// ReadOptions say what a Reader may leave out.
-type ReadOptions struct {
-	NoValues bool // neither sizes nor values: their columns are not unpacked
-}
 
 // Late is the reply of an event that came in an earlier block without it.
 type Late struct {
@@ -53,7 +49,13 @@ type Reader struct {
 	err     error
 	dec     decoder
 	body    []byte
-	missed  Totals
+
+	window   *window // nil: everything
+	follower Follower
+	lists    []listed
+	open     func(path string) (readFile, error)
+
+	missed Totals
 }
 
 // NewReader reads a trace from a pipe or anything else that is read once.
@@ -64,13 +66,10 @@ func NewReader(in io.Reader, name string) *Reader {
 }
 
 func newReader() *Reader {
-	r := &Reader{}
+	r := &Reader{open: func(path string) (readFile, error) { return os.Open(path) }}
 	r.dec.z, r.err = newUnpacker()
 	return r
 }
-
-// Options must be called before Next.
-func (r *Reader) Options(o ReadOptions) { r.dec.noValues = o.NoValues }
 
 // Header is that of the first segment; nil if the input is no trace, and Next
 // says why.
@@ -134,12 +133,18 @@ func (r *Reader) Next(b *Batch) error {
 			r.ended, r.err = true, io.EOF
 			break
 		}
+		if s.deliver(b) {
+			return nil
+		}
 		if !s.ready {
 			r.step(s)
 			continue
 		}
 		s.ready = false
 		ok, err := s.read(b)
+		if ok && r.window != nil {
+			ok = s.inside(b)
+		}
 		if ok {
 			r.countGaps(b.Gaps)
 			return nil
@@ -161,11 +166,22 @@ func (r *Reader) start() {
 			r.err = s.open()
 		}
 	}
+	if r.window != nil {
+		r.windowed()
+	}
 }
 
 // step moves a source to its next block, or drops it at its end.
 func (r *Reader) step(s *source) {
+	if r.window != nil && s.table == nil && !s.opened && s.in == nil {
+		r.err = s.openWindow()
+		return
+	}
 	err := s.advance()
+	if errors.Is(err, io.EOF) && s.table != nil && !s.opened {
+		s.opened, s.front = true, s.table.states()
+		return
+	}
 	if errors.Is(err, io.EOF) {
 		r.sources = slices.DeleteFunc(r.sources, func(o *source) bool { return o == s })
 		return
@@ -196,6 +212,9 @@ func (r *Reader) addHeader(h *Header) {
 const maxDamage = 4096
 
 func (r *Reader) addDamage(d Damage) {
+	if r.window != nil && slices.Contains(r.damage, d) {
+		return // a block before the window was visited twice
+	}
 	if n := len(r.damage); n >= maxDamage {
 		last := &r.damage[n-1]
 		last.What = "more damage than can be listed"

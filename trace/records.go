@@ -83,6 +83,9 @@ func stateSize(s *State) int {
 	for _, b := range s.Uncommitted {
 		n += 8 + (len(b)+4)*4/3
 	}
+	for _, p := range s.Pending {
+		n += 64 + (len(p.Message)+4)*4/3
+	}
 	for i := range s.Statements {
 		n += preparedSize(&s.Statements[i])
 	}

@@ -34,6 +34,7 @@ type walker struct {
 	tagged bool
 	number int64 // of the last block of this segment
 	report func(Damage)
+	jumped bool   // blocks were passed over without looking
 	bad    string // what is wrong with the last block, until it is known where the next is
 	badAt  int64
 	doubts int64 // bytes still to be spent on checking that a start block is not part of a value
@@ -69,6 +70,12 @@ func (w *walker) next() (blockHeader, int64, error) {
 	return h, at, nil
 }
 
+// jump goes to a block that is known to be there.
+func (w *walker) jump(at int64) {
+	w.settle(w.pos)
+	w.pos, w.from, w.jumped = at, at, true
+}
+
 // trust says that the body of the last block is whole.
 func (w *walker) trust() { w.from = w.pos }
 
@@ -93,7 +100,7 @@ func (w *walker) arrive(h *blockHeader, at int64) {
 	if !w.tagged || h.tag != w.tag {
 		return
 	}
-	if missing := int64(h.number) - w.number - 1; missing > 0 {
+	if missing := int64(h.number) - w.number - 1; missing > 0 && !w.jumped {
 		w.damage(at, at, "%d blocks are missing (numbers %d to %d of segment %08x)", missing, w.number+1, h.number-1, w.tag)
 	}
 	w.number = int64(h.number)

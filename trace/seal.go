@@ -28,6 +28,9 @@ func (w *Writer) seal(mayRoll bool) error {
 	if mayRoll && !w.steady && (w.dict.full() || w.seg.index.count >= w.maxBlocks) {
 		return w.roll()
 	}
+	if mayRoll {
+		return w.checkpoint()
+	}
 	return nil
 }
 
@@ -122,6 +125,9 @@ func (w *Writer) sealed() {
 		w.seg.index.add(&w.emitted[i])
 	}
 	t := w.openTotals()
+	if len(w.open.rows) > 0 {
+		w.latest = max(w.latest, w.cols.last*w.tick)
+	}
 	w.total.add(t)
 	w.seg.totals.add(t)
 	w.dict.fresh.reset()

@@ -25,6 +25,8 @@ type segment struct {
 	start   []byte // body of the start block
 	index   index
 	totals  Totals
+
+	checkpoint int64 // length from which on the next one is due
 }
 
 // segmentTag ties blocks to their segment. It follows from the trace's id, so
@@ -63,7 +65,7 @@ func (w *Writer) openSegment() error {
 	}
 	w.seg.started = true
 	w.header.PausedFrom = "" // of one segment
-	return w.openStates()
+	return w.writeStates(kindState)
 }
 
 // emitPlain appends a block without columns.
@@ -73,11 +75,12 @@ func (w *Writer) emitPlain(h blockHeader, body []byte) {
 	w.emit(h)
 }
 
-// openStates writes the states of the live sessions.
-func (w *Writer) openStates() error {
+// writeStates writes the states of the live sessions.
+func (w *Writer) writeStates(kind byte) error {
 	if w.o.States == nil {
 		return nil
 	}
+	before := w.seg.length
 	w.states.reset()
 	for _, s := range w.o.States() {
 		if live := w.sessions[s.Session]; live != nil && live.begun {
@@ -87,18 +90,23 @@ func (w *Writer) openStates() error {
 			return err
 		}
 		if w.states.full() {
-			if err := w.sealStates(); err != nil {
+			if err := w.sealStates(kind); err != nil {
 				return err
 			}
 		}
 	}
-	return w.sealStates()
+	err := w.sealStates(kind)
+	w.planCheckpoint(w.seg.length - before)
+	return err
 }
 
 // sealStates writes the states held, and nothing else.
-func (w *Writer) sealStates() error {
+func (w *Writer) sealStates(kind byte) error {
 	w.buf, w.emitted = w.buf[:0], w.emitted[:0]
-	w.emitRecords(kindState, &w.states)
+	if kind == kindCheckpoint {
+		w.states.first, w.states.last = w.latest, w.latest
+	}
+	w.emitRecords(kind, &w.states)
 	if len(w.buf) == 0 {
 		return nil
 	}

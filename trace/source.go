@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-	"os"
 )
 
 // source reads one chain of segments from front to back: those of a rotated
@@ -16,7 +15,7 @@ type source struct {
 	r     *Reader
 	refs  []segmentRef // still to come
 	name  string
-	file  *os.File // of the current segment, nil for a pipe
+	file  readFile // of the current segment, nil for a pipe
 	in    input    // nil before the first segment and at the end
 	walk  walker
 	seg   *readSegment
@@ -24,6 +23,14 @@ type source struct {
 	ready bool  // there is a block ahead
 	ahead blockHeader
 	at    int64
+
+	// Of a window.
+	route  *route    // nil for pipes
+	table  *sessions // of a pipe: the sessions before the window
+	opened bool      // the states at its beginning are known
+	began  bool      // events of it were passed on
+	front  []State   // to be handed out before the next block
+	aside  *Batch    // what they stand before
 }
 
 // readSegment is a segment being read.
@@ -59,6 +66,13 @@ func (s *source) advance() error {
 			if err := s.nextRef(); err != nil {
 				return err
 			}
+			if s.in == nil {
+				continue // nothing of that segment is needed
+			}
+		}
+		if s.route != nil && !s.route.next(&s.walk) {
+			s.endInput()
+			continue
 		}
 		h, at, err := s.walk.next()
 		if errors.Is(err, io.EOF) {
@@ -71,6 +85,10 @@ func (s *source) advance() error {
 		data, err := s.pass(&h, at)
 		if err != nil {
 			return err
+		}
+		if data && !s.wanted(&h) {
+			s.walk.trust()
+			continue
 		}
 		if data {
 			s.ahead, s.at, s.key, s.ready = h, at, h.first, true
@@ -110,12 +128,19 @@ func (s *source) open() error {
 // nextRef opens the next segment of a chain.
 func (s *source) nextRef() error {
 	if len(s.refs) == 0 {
+		s.leave()
+		s.closeFile()
 		return io.EOF
 	}
 	ref := s.refs[0]
 	s.refs = s.refs[1:]
+	if s.route != nil {
+		if ok, err := s.route.enter(s, &ref); err != nil || !ok {
+			return err
+		}
+	}
 	if s.file == nil || s.name != ref.file {
-		f, err := os.Open(ref.file)
+		f, err := s.r.open(ref.file)
 		if err != nil {
 			return err
 		}
@@ -127,6 +152,7 @@ func (s *source) nextRef() error {
 	s.walk.tag, s.walk.tagged, s.walk.number = ref.tag, true, -1
 	s.begin(ref.header, ref.tag)
 	s.seg.expected = true
+	s.seg.closed = s.route != nil && ref.index != 0
 	return nil
 }
 
@@ -200,7 +226,7 @@ func (s *source) pass(h *blockHeader, at int64) (data bool, err error) {
 		return false, s.dictionary(h, at)
 	case h.kind == kindIndex:
 		return false, s.check(h, at, func([]byte) error { s.seg.closed = true; return nil })
-	case h.known():
+	case h.known(), h.kind == kindCheckpoint && s.route != nil:
 		return true, nil
 	case h.maySkip():
 		return false, s.check(h, at, func([]byte) error { return nil })

@@ -34,7 +34,7 @@ func Verify(paths ...string) (*Report, error) {
 	defer func() { _ = r.Close() }() // was only read
 	v := verifier{count: newCounter(), sessions: map[uint64]*verified{}, holes: newHoles()}
 	for _, s := range r.sources {
-		v.indexes(s, &r.dec.z)
+		v.indexes(r, s)
 	}
 	if err := v.read(r); err != nil {
 		return nil, err
@@ -163,12 +163,12 @@ func (v *verifier) finish() {
 }
 
 // indexes compares the indexes of a chain with the blocks that are there.
-func (v *verifier) indexes(s *source, u *unpacker) {
+func (v *verifier) indexes(r *Reader, s *source) {
 	for _, ref := range s.refs {
 		if ref.index == 0 {
 			continue
 		}
-		x, err := loadIndex(ref, u)
+		x, err := r.loadIndex(&ref)
 		if err == nil {
 			err = x.compare(ref)
 		}

@@ -30,9 +30,10 @@ type WriterOptions struct {
 	NoValues   bool // a run: neither shapes nor values
 	BlockBytes int  // raw bytes of events that seal a block, up to 4 MiB; 0 means 512 KiB
 
-	// States lists the live sessions. It is called when a segment opens: inside
-	// NewWriter, Event, Flush and Restart, after an event was taken. Ordinals
-	// the writer knows better it corrects.
+	// States lists the live sessions. It is called when a segment opens and now
+	// and then inside it: within NewWriter, Event, State, Gap, Flush and Restart,
+	// after an event was taken; a session whose end was taken is not live.
+	// Ordinals the writer knows better it corrects.
 	States func() []State
 	Now    func() int64 // ns since the Unix epoch; nil means the wall clock
 }
@@ -47,8 +48,9 @@ type Writer struct {
 	tick   int64
 	limit  int
 
-	maxBlocks int  // of a segment
-	steady    bool // only NewSegment begins a segment
+	maxBlocks int   // of a segment
+	steady    bool  // only NewSegment begins a segment
+	every     int64 // bytes between checkpoints, at least
 
 	dict       *dictionary
 	generation int
@@ -61,8 +63,9 @@ type Writer struct {
 	gaps      recordLines
 	gapTotals Totals
 
-	seg   segment
-	total Totals // in blocks that were written
+	seg    segment
+	total  Totals // in blocks that were written
+	latest int64  // start of an event in them
 
 	// Scratch of one seal.
 	body           body
@@ -93,7 +96,7 @@ func NewWriter(w io.Writer, h Header, o WriterOptions) (*Writer, error) {
 		return nil, err
 	}
 	t := &Writer{
-		out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxBlock), maxBlocks: maxIndex,
+		out: w, header: h, o: o, tick: h.TickNS, limit: min(o.BlockBytes, maxBlock), maxBlocks: maxIndex, every: checkpointEvery,
 		sessions: map[uint64]*session{}, body: body{z: z},
 	}
 	if err := t.openSegment(); err != nil {
