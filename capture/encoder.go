@@ -25,6 +25,7 @@ type encoder struct {
 	answer   trace.Reply
 	number   [24]byte
 	last     written // the event emitted last
+	asked    bool    // it may change its session, and has no reply yet
 	waiting  bool    // recording was never switched on yet
 	begins   int64   // when it was, if not from the beginning
 	pause    int64   // when it was switched off
@@ -76,12 +77,42 @@ func (e *encoder) generation() int { return e.w.Generation() + 1 }
 func (e *encoder) states() []trace.State {
 	var all []trace.State
 	for _, l := range e.live {
-		if l.next > 0 && !l.left {
-			all = append(all, l.state())
+		if l.next > 0 && !l.left && !l.over {
+			all = append(all, e.stateOf(l))
 		}
 	}
 	slices.SortFunc(all, func(a, b trace.State) int { return cmp.Compare(a.Session, b.Session) })
 	return all
+}
+
+// stateOf describes a session while an event is being written. If that is one
+// of its own, what it did comes with it, or that it is not answered.
+func (e *encoder) stateOf(l *life) trace.State {
+	r := l.held
+	if r == nil || e.last.life != l || e.last.ordinal != r.ordinal {
+		return l.state()
+	}
+	e.learn(l)
+	s := l.state()
+	if e.asked {
+		s.Pending = append(s.Pending, trace.Pending{Ordinal: r.ordinal, Message: r.data})
+	}
+	return s
+}
+
+// learn applies what the event that is being written has changed.
+func (e *encoder) learn(l *life) {
+	rest := l.late[:0]
+	for _, r := range l.late {
+		switch r.kind {
+		case rowPrepared, rowDeallocated, rowSets:
+			e.apply(l, r)
+		default:
+			rest = append(rest, r)
+		}
+	}
+	clear(l.late[len(rest):])
+	l.late = rest
 }
 
 // batch writes what one stripe has collected.
@@ -123,6 +154,7 @@ func (e *encoder) row(r *row) {
 
 // apply takes note of what changes between two events.
 func (e *encoder) apply(l *life, r *row) {
+	l.changed = l.changed || r.kind == rowPrepared || r.kind == rowDeallocated || r.kind == rowSets
 	switch r.kind {
 	case rowPrepared:
 		e.prepared(l, r)
@@ -187,6 +219,7 @@ func (e *encoder) settle(l *life) {
 	}
 	clear(l.late)
 	l.late = l.late[:0]
+	l.changed = false
 }
 
 func (e *encoder) reply(l *life, r *row) {
@@ -243,9 +276,15 @@ func (e *encoder) write(l *life, r, reply *row) error {
 		fill(&ev.Reply, r.at, reply)
 	}
 	e.last = written{l, r.ordinal, ref{id, e.generation(), own}}
+	e.asked = reply == nil && r.flags&(flagChanges|flagOverLimit) == flagChanges && !own && !of.secret
+	l.over = r.op == pg.OpEnd
 	err = e.w.Event(ev)
 	if err == nil && reply == nil {
-		l.pending.add(sent{ordinal: r.ordinal, start: r.at, guess: guess, ref: e.last.ref, op: r.op}, shape)
+		s := sent{ordinal: r.ordinal, start: r.at, guess: guess, ref: e.last.ref, op: r.op}
+		if e.asked {
+			s.message = slices.Clone(r.data)
+		}
+		l.pending.add(s, shape)
 	}
 	return err
 }

@@ -103,6 +103,10 @@ func (e *encoder) gap(l *life, r *row) {
 	}
 	e.record(trace.Gap{Session: l.id, First: r.ordinal, Last: r.prepare, Start: r.at, Why: r.reason, LeftOut: left})
 	l.next = r.prepare + 1
+	if l.changed && !l.left {
+		l.changed = false
+		e.tellState(l) // what it has prepared or set meanwhile, no event tells
+	}
 }
 
 // record puts a gap into the summary and the trace, now or later.

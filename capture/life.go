@@ -20,6 +20,8 @@ type life struct {
 	policy   policy   // of what cannot be written
 	held     *row     // a request that may be written together with its reply
 	late     []*row   // what came after held and must be applied after it
+	over     bool     // its end was written
+	changed  bool     // what it has accumulated, since its last event that was written
 	pending  pendings // written without a reply
 	named    map[string]*statement
 	unnamed  statement
@@ -37,6 +39,7 @@ type sent struct {
 	op       pg.Op
 	answered bool
 	shape    []byte // only where the guess may prove wrong
+	message  []byte // only where it may change what the session has accumulated
 }
 
 // ref names a dictionary entry. Entries are void once the writer has begun
@@ -65,6 +68,11 @@ func (l *life) state() trace.State {
 	if l.unnamed.live {
 		s.Statements = append(s.Statements, trace.Prepared{Message: l.unnamed.message, Ordinal: l.unnamed.ordinal})
 	}
+	l.pending.each(func(p *sent) {
+		if p.message != nil {
+			s.Pending = append(s.Pending, trace.Pending{Ordinal: p.ordinal, Message: p.message})
+		}
+	})
 	for name, p := range l.named {
 		s.Statements = append(s.Statements, trace.Prepared{Name: []byte(name), Message: p.message, Ordinal: p.ordinal})
 	}

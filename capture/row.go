@@ -70,6 +70,9 @@ func requestRow(l *life, r *pg.Request) row {
 	if r.RequestEnd {
 		w.flags |= flagRequestEnd
 	}
+	if r.Changes {
+		w.flags |= flagChanges
+	}
 	if r.OverLimit {
 		// All that is left of the event is the beginning of its text.
 		w.flags |= flagOverLimit

@@ -20,9 +20,14 @@ func openTraces(ctx context.Context, env Env, paths ...string) (*input, error) {
 		if len(paths) > 1 {
 			return nil, usageError("retrace trace info -", "- (stdin) cannot be read together with files")
 		}
-		return &input{trace.NewReader(drained(ctx, env.In), "stdin"), context.WithoutCancel(ctx)}, nil
+		r := trace.NewReader(drained(ctx, env.In), "stdin")
+		r.Follow(follower{})
+		return &input{r, context.WithoutCancel(ctx)}, nil
 	}
 	r, err := trace.Open(paths...)
+	if err == nil {
+		r.Follow(follower{})
+	}
 	return &input{r, ctx}, err
 }
 

@@ -44,6 +44,7 @@ type Request struct {
 	OverLimit  bool
 	Text       []byte // SQL of its Query or Parse (a prefix if OverLimit), valid during the call
 	Parses     bool   // holds a Parse
+	Changes    bool   // it may change the session's prepared statements or settings
 	Prepare    uint64 // ordinal of the event whose Parse it executes (its own included), or NoPrepare
 }
 

@@ -93,7 +93,7 @@ func (c *Conversation) expectExecute(body []byte, e *pending) {
 	name, _, _ := cstring(body)
 	k := key(name)
 	p := c.guess.portal(k)
-	e.prepare, c.fetch = p.ordinal, p.executed
+	e.prepare, c.fetch, c.sets = p.ordinal, p.executed, p.effect != nil
 	if !p.executed {
 		p.executed = true
 		c.guess.bind(k, p)

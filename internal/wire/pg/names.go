@@ -132,6 +132,7 @@ type effect struct {
 	text []byte  // of PREPARE
 	set  *change // of SET, RESET and set_config; nil if it does nothing that lasts
 	save string  // of SAVEPOINT, RELEASE and ROLLBACK TO
+	at   int     // which of its text's statements it is
 }
 
 // effectsOf finds them in a text; nil for almost every text.
@@ -142,10 +143,12 @@ func effectsOf(sql []byte) []effect {
 	}
 	list := make([]effect, 0, len(found))
 	for _, st := range found {
-		e := effect{kind: st.Effect, name: sqltext.Name(st.Name), all: st.Name == nil}
+		e := effect{kind: st.Effect, name: sqltext.Name(st.Name), all: st.Name == nil, at: st.Index}
 		switch e.kind {
 		case sqltext.Prepare:
 			e.text = append(e.text, st.Text...)
+		case sqltext.Discard:
+			e.all = sqltext.DiscardsAll(st.Text)
 		case sqltext.Set, sqltext.SetConfig, sqltext.Reset:
 			e.set = changeOf(st.Text)
 		case sqltext.Savepoint, sqltext.Release, sqltext.Rollback:

@@ -13,6 +13,7 @@ type request struct {
 	from  int    // its SQL in bytes
 	to    int
 	fetch bool // its portal has been executed before
+	sets  bool // it executes a statement that has an effect
 	last  byte // the last Query or Execute of the session, which a COPY may be
 	named bool // the caller of Send gave it its ordinal
 }
@@ -125,7 +126,7 @@ func (c *Conversation) ends(bit uint16) bool {
 func (c *Conversation) begin(start int64) {
 	*c.events.add() = pending{ordinal: c.next, start: start, prepare: NoPrepare}
 	c.next++
-	c.open, c.has, c.size, c.over, c.fetch = true, 0, 0, false, false
+	c.open, c.has, c.size, c.over, c.fetch, c.sets = true, 0, 0, false, false, false
 	c.buf, c.bytes, c.text, c.from, c.to = c.buf[:0], nil, c.text[:0], 0, 0
 }
 
@@ -178,6 +179,7 @@ func (c *Conversation) closeEvent(requestEnd bool) {
 	*r = Request{
 		Ordinal: e.ordinal, Op: c.op(), Start: e.start, Bytes: c.bytes, Size: c.size,
 		RequestEnd: requestEnd, OverLimit: c.over, Parses: c.has&hasParse != 0, Prepare: NoPrepare,
+		Changes: c.has&(hasParse|hasClose) != 0 || c.sets || len(e.effects) > 0,
 	}
 	if c.has&hasExecute != 0 {
 		r.Prepare = e.prepare

@@ -155,6 +155,7 @@ func TestSetsAgainstServer(t *testing.T) {
 		"reset all", "discard all", "select set_config('work_mem', '128kB', false)", "select set_config('work_mem', '256kB', true)",
 		"set session characteristics as transaction read only", "set default_transaction_read_only = off",
 		"set session characteristics as transaction isolation level serializable, read write",
+		"prepare a as select 1", "prepare b as select 2", "deallocate a", "deallocate all", "discard plans",
 		"begin", "begin", "commit", "commit", "rollback", "savepoint x", "savepoint y", "rollback to x", "rollback to y", "release x",
 		"select 1/0", "set work_mem = '1MB'; select 1/0", "set work_mem = '2MB'; set app.x = 'y'", "commit and chain",
 		"begin; set work_mem = '3MB'; savepoint x; set work_mem = '4MB'; set app.x = 'q'", "rollback to x; set search_path = e; commit",
@@ -163,7 +164,7 @@ func TestSetsAgainstServer(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
-		c, f := connect(), &inForce{}
+		c, f := connect(), newTwin()
 		conv := NewConversation(f, Options{LoggedIn: true, Ordinal: 1})
 		var did []string
 		run := func(sql string) {
@@ -174,6 +175,9 @@ func TestSetsAgainstServer(t *testing.T) {
 			run(statements[r.IntN(len(statements))])
 		}
 		run("rollback")
+		if err := f.check(); err != nil {
+			t.Errorf("after %s: %v", strings.Join(did, "; "), err)
+		}
 		want, fresh := settingsOf(t, c), connect()
 		for _, sql := range f.sets {
 			if _, err := fresh.Exec(ctx, sql); err != nil {

@@ -26,6 +26,7 @@ type Statement struct {
 	Effect Effect
 	Name   []byte // of Prepare and Deallocate, as written; nil means ALL
 	Text   []byte
+	Index  int // of the text's statements, the empty ones not counted
 
 	selects bool // its first word was SELECT
 }
@@ -132,10 +133,14 @@ func effects(src []byte) []Statement {
 	var found []Statement
 	var s Scanner
 	s.Reset(src)
-	for from := 0; ; {
+	for from, index := 0, 0; ; {
 		st, end, done := statement(&s, src, from)
+		st.Index = index
 		if st.Effect != NoEffect {
 			found = append(found, st)
+		}
+		if !blank(st.Text) {
+			index++
 		}
 		if done {
 			return found

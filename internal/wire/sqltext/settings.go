@@ -244,6 +244,14 @@ func SavepointName(text []byte) (string, bool) {
 	return name, name != ""
 }
 
+// DiscardsAll tells DISCARD ALL from those that keep statements and settings.
+func DiscardsAll(text []byte) bool {
+	r := settingReader{src: text}
+	r.scan.Reset(text)
+	r.next()
+	return r.word() == "discard" && r.is("all")
+}
+
 // HoldsSecret reports whether a text may hold a password, token or key.
 func HoldsSecret(text []byte) bool {
 	var l Literals
