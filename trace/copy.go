@@ -131,7 +131,7 @@ func (c *copier) open() error {
 	}
 	c.states = c.states[:0]
 	if fresh {
-		return c.w.sealStates()
+		return c.w.sealStates(kindState)
 	}
 	return nil
 }
