@@ -20,6 +20,7 @@ type account struct {
 	mu       sync.Mutex
 	sessions counts // of sessions that are over
 	broken   []uint64
+	loops    loopFigures
 	failed   uint64 // sessions that got no connection
 	lost     uint64 // sessions whose connection broke
 }
@@ -28,8 +29,9 @@ type account struct {
 type stripe struct {
 	mu sync.Mutex
 	measures
-	rows []row // for the run; see runWriter
-	_    [64]byte
+	loops loopFigures
+	rows  []row // for the run; see runWriter
+	_     [64]byte
 }
 
 // measures are what the summary says besides the tallies.
@@ -62,9 +64,10 @@ func newMeasures() measures {
 	}
 }
 
-func newAccount() *account {
-	a := &account{}
+func newAccount(loops int) *account {
+	a := &account{loops: newLoopFigures(loops)}
 	for i := range a.stripe {
+		a.stripe[i].loops = newLoopFigures(loops)
 		a.stripe[i].measures = newMeasures()
 	}
 	return a
@@ -146,10 +149,11 @@ func (m *measures) compare(f *flight, statement bool) {
 }
 
 // close takes the tallies of a session that is over.
-func (a *account) close(session uint64, c *counts) {
+func (a *account) close(session uint64, loop int, c *counts) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sessions.add(c)
+	a.loops.close(loop, c)
 	if !c.holds() && len(a.broken) < 10 {
 		a.broken = append(a.broken, session)
 	}
@@ -160,7 +164,7 @@ func (a *account) single(session uint64, f *flight) {
 	var c counts
 	c.captured(f.op)
 	c.count(f.op, f.status)
-	a.close(session, &c)
+	a.close(session, maxLoops, &c) // it is no statement
 	s := a.of(session)
 	s.mu.Lock()
 	s.settle(f, false)

@@ -28,6 +28,9 @@ func (src *source) note(e *trace.Event) {
 	src.sessions++
 	target, ordinal, ok := aimOf(e)
 	sh := shot{session: e.Session, ordinal: ordinal, start: e.Start, shape: src.ref(e.Entry), entry: e.Entry}
+	if target != 0 {
+		target = src.feed.name(target)
+	}
 	if !ok {
 		target = 0
 	}

@@ -57,6 +57,7 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 		longest := o.MaxGap.Seconds()
 		s.MaxGapS, s.GapsCut, s.CutS = &longest, p.silent.cuts.Load(), time.Duration(p.silent.cut.Load()).Seconds()
 	}
+	s.Loops = p.account.loopSummary()
 	if o.Rate != 0 {
 		s.RatePerS = &o.Rate
 	}

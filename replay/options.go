@@ -21,6 +21,7 @@ type Options struct {
 	Speed    float64       // of paces original and think; 0 means 1
 	Rate     float64       // of pace rate: requests a second
 	MaxGap   time.Duration // of paces original and think: recorded silence is cut to this; 0 means never
+	Loops    int           // how often the trace is replayed; 0 means once. More needs Again
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
 
 	Only, Skip     *filter.Filter // statements to send, and not to send; nil leaves none out
@@ -36,7 +37,8 @@ type Options struct {
 	Number int       // of the run among those of its label, from 1; 0 where it is the only one
 
 	// What is known of the trace before it is read, and a second reader of it,
-	// to count its sessions. Both are nil where it can be read only once.
+	// to count its sessions and to replay it again. Both are nil where it can be
+	// read only once.
 	Known *trace.Summary
 	Again func() (*trace.Reader, error)
 
@@ -64,6 +66,9 @@ func (e *UsageError) Error() string { return e.Message }
 
 // Validate tells whether pace and what goes with it make sense together.
 func (o *Options) Validate() error {
+	if o.Loops < 0 {
+		return &UsageError{fmt.Sprintf("--loop %d is not a number of times", o.Loops), "--loop 3"}
+	}
 	if err := o.validateOrder(); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ type player struct {
 
 func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *player {
 	p := &player{
-		check: o.Check, clock: o.Clock, connector: o.connect, account: newAccount(), fault: o.Fault,
+		check: o.Check, clock: o.Clock, connector: o.connect, account: newAccount(o.Loops), fault: o.Fault,
 		schedule: schedule{speed: 1}, logins: make(chan struct{}, maxLogins), playing: map[*session]struct{}{},
 	}
 	if p.connector == nil {
@@ -88,7 +88,7 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 		p.order = &order{limit: o.orderWait(), wake: func() { p.source.notify() }}
 	}
 	p.stopped, p.stop = context.WithCancel(context.WithoutCancel(ctx))
-	p.source = newSource(p, in)
+	p.source = newSource(p, newFeed(in, o))
 	if p.pace.merges() {
 		p.source.merge = &merge{rounds: in.Header().Timing == trace.TimingClosedLoop}
 	}
@@ -142,6 +142,7 @@ func (p *player) announce(s *session) {
 		return
 	}
 	state := &trace.State{Session: s.id, Start: p.clock.Now(), Transaction: "idle"}
+	state.Loop = s.loop
 	if s.state != nil {
 		state.Ordinal, state.Transaction = s.state.Ordinal, s.state.Transaction
 		state.Database, state.User, state.Settings = s.state.Database, s.state.User, s.state.Settings
@@ -164,7 +165,7 @@ func (p *player) over(s *session) {
 	p.mu.Unlock()
 	c := s.counts
 	c.statements.Captured, c.events.Captured = s.captured.statements.Captured, s.captured.events.Captured
-	p.account.close(s.id, &c)
+	p.account.close(s.id, s.loop, &c)
 	if p.run != nil {
 		p.add(row{kind: rowEnd, session: s.id})
 	}

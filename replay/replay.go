@@ -26,6 +26,9 @@ func Run(ctx context.Context, in *trace.Reader, o Options) (*Summary, error) {
 	if h == nil {
 		return nil, firstError(in)
 	}
+	if o.Loops > 1 && o.Again == nil {
+		return nil, &UsageError{"--loop needs a trace that can be read again, and stdin cannot: write it to a file first", "--loop 3"}
+	}
 	pace, err := o.paceOf(h)
 	if err != nil {
 		return nil, err
@@ -89,6 +92,9 @@ func (p *player) runHeader(ctx context.Context, o *Options, h *trace.Header, fou
 	}
 	if name := p.pace.name(); name == PaceOriginal || name == PaceThink {
 		run.Run.Speed = p.schedule.speed
+	}
+	if o.Loops > 1 {
+		run.Run.Loops = o.Loops
 	}
 	run.Run.RatePerS, run.Run.MaxGapS = o.Rate, o.MaxGap.Seconds()
 	if o.Target != nil {

@@ -36,6 +36,7 @@ type session struct {
 	lastStart  int64         // of the latest event, or when it began
 	midRequest bool          // of the request under way something is to be sent
 	unanswered int           // events whose reply is not read yet
+	loop       int           // it is of
 	order      int64         // of what a merge was given last
 	epoch      atomic.Uint32 // of the entries it uses
 	extent     extent
@@ -331,6 +332,7 @@ func (s *session) count(f *flight, kind rowKind) {
 	st := s.p.account.of(s.id)
 	st.mu.Lock()
 	st.settle(f, s.p.pace.scheduled())
+	st.loops.settle(s.loop, f)
 	if s.p.run != nil {
 		s.p.run.add(st, f.row(s.id, kind))
 	}

@@ -1,9 +1,7 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"sync/atomic"
 	"time"
@@ -38,7 +36,7 @@ const endSlack = int64(10 * time.Millisecond)
 // further than they need, which is for the pace to say.
 type source struct {
 	p       *player
-	in      *trace.Reader
+	feed    *feed
 	batch   trace.Batch
 	pending bool // batch is read and not taken
 	atEnd   bool
@@ -54,6 +52,7 @@ type source struct {
 
 	first    int64 // earliest start of the first block
 	horizon  int64 // latest start read
+	lastEnd  int64 // latest end of a reply read
 	previous int64 // the same, before the last block
 
 	total       counts
@@ -73,9 +72,9 @@ type source struct {
 	joined  []byte
 }
 
-func newSource(p *player, in *trace.Reader) *source {
+func newSource(p *player, in *feed) *source {
 	return &source{
-		p: p, in: in, live: map[uint64]*session{}, states: map[uint64]*trace.State{}, entries: newEntries(),
+		p: p, feed: in, live: map[uint64]*session{}, states: map[uint64]*trace.State{}, entries: newEntries(),
 		known: map[*trace.Entry]*knowledge{}, selection: p.selection, perils: map[string]uint64{}, shots: map[uint64][]shot{}, horizon: math.MinInt64, previous: math.MinInt64, wake: make(chan struct{}, 1),
 	}
 }
@@ -101,17 +100,6 @@ func (src *source) prime() error {
 			return err
 		}
 	}
-}
-
-// read reads a block.
-func (src *source) read() error {
-	err := src.in.Next(&src.batch)
-	if errors.Is(err, io.EOF) {
-		src.atEnd = true
-		return nil
-	}
-	src.pending = err == nil
-	return err
 }
 
 // run reads and feeds until the end of the trace, or until the replay is
@@ -142,14 +130,10 @@ func (src *source) run() {
 
 // finish tells the sessions that nothing will follow.
 func (src *source) finish() {
-	if src.merge != nil {
-		if err := src.merge.pass(math.MaxInt64, src.deliver); err != nil {
-			src.p.fail(err)
-		}
+	if err := src.closeAll(); err != nil {
+		src.p.fail(err)
 	}
-	for _, s := range src.live {
-		s.queue.close()
-	}
+	src.feed.close()
 	if src.p.gate != nil {
 		src.p.gate.pass(math.MaxInt64)
 	}
@@ -244,6 +228,7 @@ func (src *source) late(l *trace.Late) error {
 	}
 	end := s.waits.answered(l.Ordinal, l.Took)
 	s.lastEnd = max(s.lastEnd, end)
+	src.lastEnd = max(src.lastEnd, end)
 	r := &record{kind: kindLate, ordinal: l.Ordinal}
 	r.replied(&l.Reply)
 	src.ends(s, r, end)
@@ -326,6 +311,7 @@ func (src *source) event(e *trace.Event) error {
 	}
 	if e.HasReply && op != trace.OpEnd {
 		s.lastEnd = max(s.lastEnd, e.End())
+		src.lastEnd = max(src.lastEnd, s.lastEnd)
 	}
 	if op == trace.OpEnd {
 		src.sessionEnds(s, e.Start)
@@ -421,8 +407,11 @@ func (src *source) session(e *trace.Event) *session {
 	state := src.states[e.Session]
 	delete(src.states, e.Session)
 	s := src.begin(e.Session, state, e.Start)
-	if e.Entry.Op != trace.OpConnect && state == nil {
-		src.unknownFrom++
+	if e.Entry.Op != trace.OpConnect {
+		if state == nil {
+			src.unknownFrom++
+		}
+		s.heard = src.opensAt(e)
 	}
 	if src.p.gate == nil {
 		src.p.begin(s)
@@ -431,6 +420,18 @@ func (src *source) session(e *trace.Event) *session {
 	}
 	return s
 }
+
+// opensAt is when a session connects that has no login in the trace: 0 for at
+// once. In a later loop, the sessions of the one before shall have ended first.
+func (src *source) opensAt(e *trace.Event) int64 {
+	if src.feed.loop == 0 || src.merge != nil || !src.p.pace.scheduled() {
+		return 0
+	}
+	return src.p.schedule.due(e.Start) - int64(loginAhead)
+}
+
+// loginAhead is how long before its first request such a session connects.
+const loginAhead = 200 * time.Millisecond
 
 // open begins the sessions that were open when the recording began.
 func (src *source) open() []*session {
@@ -449,7 +450,7 @@ func (src *source) open() []*session {
 // begin is a session that begins at a recorded time.
 func (src *source) begin(id uint64, state *trace.State, at int64) *session {
 	s := newSession(src.p, id, state)
-	s.lastStart = at
+	s.lastStart, s.loop = at, src.feed.loop
 	s.omission.session = src.selection.session(id, state)
 	src.live[id] = s
 	src.sessions++

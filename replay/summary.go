@@ -10,6 +10,7 @@ type Summary struct {
 	MaxGapS  *float64 `json:"max_gap_s"` // null where no silence was to be cut
 	GapsCut  uint64   `json:"gaps_cut"`
 	CutS     float64  `json:"cut_s"`      // recorded time
+	Loops    []Loop   `json:"loops"`      // null where the trace was replayed once; the first 1,000
 	RatePerS *float64 `json:"rate_per_s"` // requests; null but in pace rate
 	ElapsedS float64  `json:"elapsed_s"`
 	Partial  bool     `json:"partial"` // interrupted: the rest of the trace was not read

@@ -173,6 +173,7 @@ type State struct {
 	Statements  []Prepared        `json:"statements,omitempty"`
 	Pending     []Pending         `json:"pending,omitempty"`
 	Omitted     int               `json:"omitted,omitempty"` // statements left out for their size
+	Loop        int               `json:"loop,omitempty"`    // of a run that went through its source several times, see LoopSession
 }
 
 // Pending is an event before the state that may change it and whose reply is not

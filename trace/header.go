@@ -67,6 +67,7 @@ type Run struct {
 	Speed     float64 `json:"speed,omitempty"`
 	RatePerS  float64 `json:"rate_per_s,omitempty"` // of pace rate
 	MaxGapS   float64 `json:"max_gap_s,omitempty"`  // recorded silence was cut to this
+	Loops     int     `json:"loops,omitempty"`      // how often the source was replayed, if several times
 	DurationS float64 `json:"duration_s,omitempty"`
 }
 

@@ -32,6 +32,7 @@ type replayCmd struct {
 	Skip                whereFlag     `placeholder:"EXPR" help:"Leave out the statements that match."`
 	ReadOnly            bool          `help:"Leave out what may change data, and have the server refuse what functions hide."`
 	AllowDangerous      bool          `help:"Send even statements that could harm more than the data: DROP DATABASE, ALTER SYSTEM, pg_terminate_backend, COPY PROGRAM and their like, which are left out otherwise."`
+	Loop                int           `default:"1" placeholder:"N" help:"Replay the trace N times in a row, as one run (${default}); its sessions are new ones in each."`
 	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
 	OrderWait           time.Duration `placeholder:"D" help:"With order commit: a transaction waits no longer than this for others, which is then counted (5s)."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
@@ -69,6 +70,7 @@ retrace replay monday.trace --target postgres://postgres@candidate --speed 10 --
 retrace replay monday.trace --target postgres://postgres@candidate --pace think --max-gap 5s
 retrace replay monday.trace --target postgres://postgres@candidate --dry-run
 retrace replay monday.trace --target postgres://postgres@candidate --read-only --skip 'app:nightly table:audit'
+retrace replay monday.trace --target postgres://postgres@candidate --loop 3 --duration 1h
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
 }
@@ -175,7 +177,7 @@ func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t tur
 		o.Run = out.Writer
 	}
 	c.look(&o)
-	watched := &replayWatch{known: o.Known, duration: c.Duration, speed: o.Speed}
+	watched := &replayWatch{known: o.Known, duration: c.Duration, speed: o.Speed, loops: int64(c.Loop)}
 	shown := env.watch(t.verb(), c.Quiet, watched.step)
 	defer shown.Stop()
 	o.Started = func(live *replay.Progress) {
@@ -205,6 +207,7 @@ type replayWatch struct {
 	known    *trace.Summary
 	duration time.Duration
 	speed    float64
+	loops    int64
 	rate     rate
 }
 
@@ -216,10 +219,10 @@ func (w *replayWatch) step() step {
 	now := live.Now()
 	s := step{Done: int64(now.Statements)}
 	if w.known != nil {
-		s.Total = int64(w.known.Statements)
+		s.Total = int64(w.known.Statements) * w.loops
 	}
 	if now.Offset > 0 && w.known != nil {
-		s.Done, s.Total = int64(now.Offset), max(w.known.Last-w.known.First, 1)
+		s.Done, s.Total = int64(now.Offset), max(w.known.Last-w.known.First, 1)*w.loops
 	}
 	s.Words = fmt.Sprintf("%d statements, %.0f/s, %d sessions", now.Statements, w.rate.of(now.Statements, time.Now()), now.Sessions)
 	if now.Errors > 0 {

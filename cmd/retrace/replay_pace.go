@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/retrace-db/retrace/replay"
@@ -38,6 +39,7 @@ func (c *replayCmd) pace(o *replay.Options) {
 	if c.Speed != nil {
 		o.Speed = *c.Speed
 	}
+	o.Loops = c.Loop
 	o.MaxGap = time.Duration(c.MaxGap)
 }
 
@@ -48,6 +50,12 @@ func (c *replayCmd) validatePace() error {
 		if err := replay.CheckSpeed(*c.Speed); err != nil { // also 0, which means nothing in Options
 			return asReplayUsage(err)
 		}
+	}
+	if c.Loop < 1 {
+		return usageError(replayTry+" --loop 3", "--loop %d is not a number of times", c.Loop)
+	}
+	if c.Loop > 1 && slices.Contains(c.Traces, "-") {
+		return usageError(replayTry+" --loop 3", "--loop needs a trace that can be read again, and stdin cannot: write it to a file first")
 	}
 	var o replay.Options
 	c.pace(&o)

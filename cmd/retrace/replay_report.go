@@ -59,6 +59,7 @@ func replayText(s *replay.Summary) string {
 	if s.Order == replay.OrderCommit {
 		line("Order of commits: %d transactions waited for others, %d were let go out of order.", s.OrderWaited, s.OrderReleased)
 	}
+	loops(line, s.Loops)
 	line("Diverged from the recording: %d of %d statements compared (%.2f %%): %d in status, %d in rows%s.",
 		s.Diverged, s.Compared, s.DivergedPct, s.DivergedStatus, s.DivergedRows, inResults(s))
 	b.WriteString("\n")
@@ -181,5 +182,21 @@ func verdicts(line func(string, ...any), s *replay.Summary) {
 		line("Valid: the schedule was kept.")
 	default:
 		line("Valid.")
+	}
+}
+
+// loops prints the figures of each loop, the first few of many.
+func loops(line func(string, ...any), all []replay.Loop) {
+	const most = 20
+	for i, l := range all {
+		if i == most {
+			line("and %d more loops", len(all)-most)
+			return
+		}
+		mean := "-"
+		if l.ServiceUS != nil {
+			mean = whole3(l.ServiceUS.Mean) + " µs"
+		}
+		line("loop %d: %.1f s, %d statements, %d ok, mean service time %s", i+1, l.ElapsedS, l.Statements.Captured, l.Statements.OK, mean)
 	}
 }
