@@ -16,7 +16,7 @@ func guard(ctx context.Context, o *Options, headers []*trace.Header) error {
 	for _, h := range headers {
 		switch {
 		case h.IsRun():
-			return &UsageError{fmt.Sprintf("this is what a replay of trace %s measured, and holds no requests: replay that trace", h.Run.Source), "retrace replay TRACE --target URL"}
+			return &UsageError{fmt.Sprintf("this is what a replay of trace %s measured, and holds no requests: replay that trace", h.Run.Source), ""}
 		case h.Engine != "" && !strings.HasPrefix(h.Engine, "postgres"):
 			return fmt.Errorf("the trace was recorded from %s, the target is postgres", h.Engine)
 		}
@@ -47,8 +47,8 @@ func (o *Options) compare(addresses, recorded []string, what string) error {
 		for _, a := range addresses {
 			if samePlace(a, r) {
 				return &UsageError{
-					fmt.Sprintf("%s is %s (%s): its data would be changed a second time", o.Target, what, r),
-					"retrace replay TRACE --target URL --allow-captured-target, if that is what you want",
+					fmt.Sprintf("%s is %s (%s): its data would be changed a second time, which --allow-captured-target allows", o.Target, what, r),
+					"--allow-captured-target",
 				}
 			}
 		}

@@ -95,7 +95,7 @@ func (s *Summary) judge(m *measures) {
 	}
 	if late, allowed := m.late.quantile(99), max(int64(minTolerance), m.typical()/serviceShare); late > allowed {
 		s.Valid = false
-		s.Why = append(s.Why, fmt.Sprintf("retrace itself sent 1 %% of requests more than %s late (allowed: %s): is this machine too busy?", roughly(late), roughly(allowed)))
+		s.Why = append(s.Why, fmt.Sprintf("retrace itself sent 1 %% of requests more than %s late (allowed: %s), as on a machine that is too busy", roughly(late), roughly(allowed)))
 	}
 }
 

@@ -56,7 +56,7 @@ type Options struct {
 	threads bool      // a goroutine per session, where loops would do
 }
 
-// UsageError is a mistake of the caller, with a command line that would do.
+// UsageError is a mistake of the caller, with the flags that would do.
 type UsageError struct {
 	Message string
 	Try     string

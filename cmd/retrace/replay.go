@@ -155,7 +155,7 @@ func (c *replayCmd) one(ctx context.Context, env Env, t turn) (*replay.Summary, 
 func asReplayUsage(err error) error {
 	var usage *replay.UsageError
 	if errors.As(err, &usage) {
-		return usageError(replayTry+" "+usage.Try, "%s", usage.Message)
+		return usageError(strings.TrimSpace(replayTry+" "+usage.Try), "%s", usage.Message)
 	}
 	return err
 }

@@ -101,6 +101,10 @@ func spreads(s *replay.Summary) string {
 	t.Style().Options = table.OptionsNoBordersAndSeparators
 	t.Style().Format.Header = text.FormatDefault // upper case makes an M of µ
 	t.AppendHeader(table.Row{"µs", "p50", "p99", "max"})
+	late := "  of that, retrace late"
+	if s.LagUS == nil { // pace think has no schedule
+		late = "retrace late"
+	}
 	for _, r := range []struct {
 		name   string
 		spread *replay.Spread
@@ -109,7 +113,7 @@ func spreads(s *replay.Summary) string {
 		{"wait for other transactions", s.OrderWaitUS},
 		{"lag behind the schedule", s.LagUS},
 		{"  of that, session busy", s.BusyUS},
-		{"  of that, retrace late", s.ScheduleErrorUS},
+		{late, s.ScheduleErrorUS},
 	} {
 		if r.spread != nil {
 			t.AppendRow(table.Row{r.name, whole3(r.spread.P50), whole3(r.spread.P99), whole3(r.spread.Max)})
