@@ -13,17 +13,17 @@ import (
 // connector opens the connections of a replay.
 type connector interface {
 	// connect logs in; shoot sends a cancel request for what runs there.
-	connect(ctx context.Context, database string, settings map[string]string) (c net.Conn, shoot func(context.Context) error, err error)
+	connect(ctx context.Context, database, user string, settings map[string]string) (c net.Conn, shoot func(context.Context) error, err error)
 }
 
 // serverConnector connects to a real server.
 type serverConnector struct{ t *target.Target }
 
-func (c serverConnector) connect(ctx context.Context, database string, settings map[string]string) (net.Conn, func(context.Context) error, error) {
+func (c serverConnector) connect(ctx context.Context, database, user string, settings map[string]string) (net.Conn, func(context.Context) error, error) {
 	if named := c.t.Database(); named != "" {
 		database = named
 	}
-	conn, err := c.t.ConnectPG(ctx, database, "", settings)
+	conn, err := c.t.ConnectPG(ctx, database, user, settings)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,9 +85,10 @@ func (s *session) connect(r *record) {
 
 // login opens the session's connection. Its next event has the ordinal given.
 func (s *session) login(ordinal uint64) error {
-	var database string
+	var database, user string // as the target's own
 	var settings map[string]string
 	if s.state != nil {
+		user = s.p.users[s.state.User]
 		database, settings = s.state.Database, s.p.selection.settings(s.state.Settings)
 	}
 	release, err := s.p.mayLogin()
@@ -95,7 +96,7 @@ func (s *session) login(ordinal uint64) error {
 		s.dead, s.status = s.p.phase().String(), trace.Unsent
 		return err
 	}
-	conn, shoot, err := s.p.connector.connect(s.p.stopped, database, settings)
+	conn, shoot, err := s.p.connector.connect(s.p.stopped, database, user, settings)
 	release()
 	if err != nil {
 		s.dead, s.status = reasonUnconnect, trace.Unsent

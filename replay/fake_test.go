@@ -31,6 +31,7 @@ type fake struct {
 	most     int
 	got      []sentSQL
 	settings []map[string]string
+	users    []string
 	shots    int
 	done     sync.WaitGroup
 }
@@ -42,7 +43,7 @@ type sentSQL struct {
 	sql  string
 }
 
-func (f *fake) connect(_ context.Context, _ string, settings map[string]string) (net.Conn, func(context.Context) error, error) {
+func (f *fake) connect(_ context.Context, _, user string, settings map[string]string) (net.Conn, func(context.Context) error, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := f.conns
@@ -53,6 +54,7 @@ func (f *fake) connect(_ context.Context, _ string, settings map[string]string) 
 	f.open++
 	f.most = max(f.most, f.open)
 	f.settings = append(f.settings, settings)
+	f.users = append(f.users, user)
 	client, server := bufferedPipe()
 	c := &fakeConn{f: f, n: n, in: bufio.NewReader(server), conn: server, state: 'I', statements: map[string]string{}, cancel: make(chan struct{}, 1)}
 	f.done.Go(func() {

@@ -24,9 +24,10 @@ type Options struct {
 	Loops    int           // how often the trace is replayed; 0 means once. More needs Again
 	Duration time.Duration // stop sending after this; 0 means at the end of the trace
 
-	Only, Skip     *filter.Filter // statements to send, and not to send; nil leaves none out
-	ReadOnly       bool           // leave out what may change data
-	AllowDangerous bool           // send even what could harm more than the data, see sqltext.Danger
+	Only, Skip     *filter.Filter    // statements to send, and not to send; nil leaves none out
+	ReadOnly       bool              // leave out what may change data
+	UserMap        map[string]string // who logs in for a recorded user; for others it is the Target's
+	AllowDangerous bool              // send even what could harm more than the data, see sqltext.Danger
 
 	Order     string        // OrderSession or OrderCommit; "" means OrderSession
 	OrderWait time.Duration // of OrderCommit: bounds a wait for other transactions; 0 means DefaultOrderWait

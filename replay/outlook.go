@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -114,20 +113,7 @@ func (s *Survey) ask(ctx context.Context, o *Options, databases []string) (serve
 
 // warn says what will be otherwise than it was recorded.
 func (s *Survey) warn(o *Options) {
-	others := uint64(0)
-	var names []string
-	for _, user := range sortedKeys(s.Users) {
-		if user != "" && user != o.Target.User() {
-			others, names = others+s.Users[user], append(names, user)
-		}
-	}
-	if others > 0 {
-		const most = 10
-		if len(names) > most {
-			names = append(names[:most], "…")
-		}
-		o.warn("%d sessions were of other users (%s): all log in as %s", others, strings.Join(names, ", "), o.Target.User())
-	}
+	o.compareUsers(s.Users)
 	if o.Check && !s.Checksums {
 		o.warn("--check will compare no result: the trace has no checksums of results (they come with capture --check)")
 	}

@@ -43,8 +43,9 @@ type player struct {
 	run       *runWriter // nil when nobody wants the run
 	spill     spill
 	selection selection
-	gate      *gate  // where sessions begin when others end
-	order     *order // nil where sessions do not wait for each other
+	users     map[string]string // by the recorded ones; the others are the target's own
+	gate      *gate             // where sessions begin when others end
+	order     *order            // nil where sessions do not wait for each other
 	fault     func(session, ordinal uint64) bool
 
 	loops    []*loop // none where sessions have goroutines
@@ -83,7 +84,7 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	if p.pace.follows() {
 		p.gate = &gate{begin: p.begin, silent: &p.silent, delays: name == PaceThink}
 	}
-	p.selection = o.selection()
+	p.selection, p.users = o.selection(), o.UserMap
 	if o.Order == OrderCommit {
 		p.order = &order{limit: o.orderWait(), wake: func() { p.source.notify() }}
 	}

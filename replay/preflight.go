@@ -32,6 +32,7 @@ func (p *player) preflight(ctx context.Context, o *Options, h *trace.Header) (se
 	ctx, cancel := context.WithTimeout(ctx, preflightTime)
 	defer cancel()
 	wanted := p.source.databases()
+	o.compareUsers(p.source.users())
 	db := o.Target.Database()
 	if db == "" && len(wanted) > 0 {
 		db = wanted[0]
@@ -87,6 +88,25 @@ func ask(ctx context.Context, conn *pgconn.PgConn) (server, error) {
 	return s, names.Err
 }
 
+// compareUsers says which recorded users others log in for.
+func (o *Options) compareUsers(sessions map[string]uint64) {
+	others := uint64(0)
+	var names []string
+	for _, user := range sortedKeys(sessions) {
+		if _, mapped := o.UserMap[user]; user != "" && !mapped && user != o.Target.User() {
+			others, names = others+sessions[user], append(names, user)
+		}
+	}
+	if others == 0 {
+		return
+	}
+	const most = 10
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	o.warn("%d sessions were of other users (%s): all log in as %s (--user-map RECORDED=USER)", others, strings.Join(names, ", "), o.Target.User())
+}
+
 func (o *Options) compareVersions(h *trace.Header, version string) {
 	recorded, found := major(h.EngineVersion), major(version)
 	if recorded != "" && found != "" && recorded != found {
@@ -131,6 +151,17 @@ func (o *Options) checkDatabases(wanted, found []string) error {
 		return nil
 	}
 	return fmt.Errorf("%s has no database %s, which the trace uses: create it there, or name another one in the URL", o.Target, strings.Join(missing, ", "))
+}
+
+// users are those of the sessions known so far.
+func (src *source) users() map[string]uint64 {
+	all := map[string]uint64{}
+	for id, s := range src.states {
+		if src.selection.session(id, s) == endNone {
+			all[s.User]++
+		}
+	}
+	return all
 }
 
 // databases are those of the sessions known so far.

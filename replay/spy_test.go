@@ -26,8 +26,8 @@ type spied struct {
 	out, in []byte
 }
 
-func (s *spy) connect(ctx context.Context, database string, settings map[string]string) (net.Conn, func(context.Context) error, error) {
-	c, shoot, err := s.connector.connect(ctx, database, settings)
+func (s *spy) connect(ctx context.Context, database, user string, settings map[string]string) (net.Conn, func(context.Context) error, error) {
+	c, shoot, err := s.connector.connect(ctx, database, user, settings)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -31,6 +31,7 @@ type replayCmd struct {
 	Only                whereFlag     `placeholder:"EXPR" help:"Send only the statements that match, such as 'op:select db:shop' (see trace cat --where); transaction control, settings and prepares stay."`
 	Skip                whereFlag     `placeholder:"EXPR" help:"Leave out the statements that match."`
 	ReadOnly            bool          `help:"Leave out what may change data, and have the server refuse what functions hide."`
+	UserMap             userMap       `mapsep:"none" placeholder:"RECORDED=USER" help:"Log in as USER for sessions of the RECORDED user; may be given again. Passwords come from PGPASSWORD or .pgpass. All others log in as the URL's user."`
 	AllowDangerous      bool          `help:"Send even statements that could harm more than the data: DROP DATABASE, ALTER SYSTEM, pg_terminate_backend, COPY PROGRAM and their like, which are left out otherwise."`
 	Loop                int           `default:"1" placeholder:"N" help:"Replay the trace N times in a row, as one run (${default}); its sessions are new ones in each."`
 	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
@@ -71,6 +72,7 @@ retrace replay monday.trace --target postgres://postgres@candidate --pace think 
 retrace replay monday.trace --target postgres://postgres@candidate --dry-run
 retrace replay monday.trace --target postgres://postgres@candidate --read-only --skip 'app:nightly table:audit'
 retrace replay monday.trace --target postgres://postgres@candidate --loop 3 --duration 1h
+retrace replay monday.trace --target postgres://postgres@candidate --user-map app=app_test --user-map etl=etl_test
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
 }
@@ -89,6 +91,18 @@ func (p *percentage) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// userMap says who logs in for recorded users.
+type userMap map[string]string
+
+func (c *replayCmd) emptyUser() bool {
+	for recorded, user := range c.UserMap {
+		if recorded == "" || user == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // Validate finds what is wrong before anything is opened.
 func (c *replayCmd) Validate() error {
 	switch {
@@ -96,6 +110,8 @@ func (c *replayCmd) Validate() error {
 		return usageError(replayTry+" --order commit --order-wait 5s", "--order-wait %s is negative", c.OrderWait)
 	case c.OrderWait != 0 && c.Order != replay.OrderCommit:
 		return usageError(replayTry+" --order commit --order-wait 5s", "--order-wait has no meaning without --order commit")
+	case c.emptyUser():
+		return usageError(replayTry+" --user-map app=app_test", "--user-map wants two names, as RECORDED=USER")
 	case c.Duration < 0:
 		return usageError(replayTry+" --duration 10m", "--duration %s is negative", c.Duration)
 	case c.Write == "-" && c.Output == "json":
@@ -164,7 +180,7 @@ func asReplayUsage(err error) error {
 func (c *replayCmd) options(t turn) replay.Options {
 	o := replay.Options{
 		Target: t.target, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
-		Only: c.Only.Filter, Skip: c.Skip.Filter, ReadOnly: c.ReadOnly, AllowDangerous: c.AllowDangerous,
+		Only: c.Only.Filter, Skip: c.Skip.Filter, ReadOnly: c.ReadOnly, AllowDangerous: c.AllowDangerous, UserMap: c.UserMap,
 		Order: c.Order, OrderWait: c.OrderWait, Check: c.Check, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
 	c.pace(&o)

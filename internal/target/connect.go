@@ -30,12 +30,9 @@ type Conn struct {
 // of the environment stay out, and only those of the URL are added, since what
 // a session recorded elsewhere is replayed with must not depend on who replays it.
 func (t *Target) ConnectPG(ctx context.Context, database, user string, settings map[string]string) (*Conn, error) {
-	config, err := t.configFor(database)
+	config, err := t.configFor(database, user)
 	if err != nil {
 		return nil, err
-	}
-	if user != "" {
-		config.User = user
 	}
 	config.RuntimeParams = t.parameters(config.RuntimeParams, settings)
 	c := &Conn{}
@@ -63,7 +60,7 @@ func (t *Target) ConnectPG(ctx context.Context, database, user string, settings 
 // Admin is a connection of the tool's own, under a name of its own. An empty
 // database is the target's own.
 func (t *Target) Admin(ctx context.Context, database, name string) (*pgconn.PgConn, error) {
-	config, err := t.configFor(database)
+	config, err := t.configFor(database, "")
 	if err != nil {
 		return nil, err
 	}
@@ -75,30 +72,59 @@ func (t *Target) Admin(ctx context.Context, database, name string) (*pgconn.PgCo
 	return conn, nil
 }
 
-// configFor is a configuration of the caller's own for a database. It is parsed
-// anew for each, because .pgpass may hold another password for it.
-func (t *Target) configFor(database string) (*pgconn.Config, error) {
-	if database == "" || database == t.config.Database {
+// configFor is a configuration of the caller's own for a database and a user. It
+// is parsed anew for each, because .pgpass may hold another password for it.
+func (t *Target) configFor(database, user string) (*pgconn.Config, error) {
+	if database == "" {
+		database = t.config.Database
+	}
+	if user == "" {
+		user = t.config.User
+	}
+	if database == t.config.Database && user == t.config.User {
 		return t.config.Copy(), nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if config, ok := t.configs[database]; ok {
+	key := [2]string{database, user}
+	if config, ok := t.configs[key]; ok {
 		return config.Copy(), nil
 	}
+	raw := t.raw
+	if user != t.config.User {
+		var err error
+		if raw, err = t.urlOf(user); err != nil {
+			return nil, err
+		}
+	}
 	separator := "?"
-	if strings.Contains(t.raw, "?") {
+	if strings.Contains(raw, "?") {
 		separator = "&"
 	}
-	config, err := pgconn.ParseConfig(t.raw + separator + "dbname=" + url.QueryEscape(database))
+	config, err := pgconn.ParseConfig(raw + separator + "dbname=" + url.QueryEscape(database))
 	if err != nil {
 		return nil, parseError(t.raw, err)
 	}
 	config.Database = database
 	if len(t.configs) < maxConfigs {
-		t.configs[database] = config
+		t.configs[key] = config
 	}
 	return config.Copy(), nil
+}
+
+// urlOf is the target's URL for another user, without the password: that is the
+// URL's own user's.
+func (t *Target) urlOf(user string) (string, error) {
+	u, err := url.Parse(t.raw)
+	if err != nil {
+		return "", errUnencoded
+	}
+	u.User = url.User(user)
+	query := u.Query()
+	query.Del("password")
+	query.Del("user")
+	u.RawQuery = query.Encode()
+	return u.String(), nil
 }
 
 // parameters are the start parameters of a session: what was recorded, and what

@@ -24,10 +24,11 @@ type Target struct {
 	database string // named by the URL
 
 	mu      sync.Mutex
-	configs map[string]*pgconn.Config // by database
+	configs map[[2]string]*pgconn.Config // by database and user
 }
 
-// maxConfigs bounds the configurations kept, one per database named in a trace.
+// maxConfigs bounds the configurations kept, one per database and user named in a
+// trace.
 const maxConfigs = 256
 
 // Parse reads a URL. What it leaves out comes from the environment, .pgpass and
@@ -44,7 +45,7 @@ func Parse(raw string, getenv func(string) string) (*Target, error) {
 		// The @ was meant to end the password: what stands before it is one.
 		return nil, errUnencoded
 	}
-	t := &Target{raw: raw, getenv: getenv, config: config, configs: map[string]*pgconn.Config{}}
+	t := &Target{raw: raw, getenv: getenv, config: config, configs: map[[2]string]*pgconn.Config{}}
 	_, query, _ := strings.Cut(raw, "?")
 	if t.query, err = url.ParseQuery(query); err != nil {
 		return nil, errUnencoded

@@ -265,6 +265,44 @@ func TestLivePassfile(t *testing.T) {
 	c.Close()
 }
 
+// Another user has a password of its own: from .pgpass or PGPASSWORD, never that
+// of the URL.
+func TestLiveOtherUser(t *testing.T) {
+	bare(t)
+	s := dbtest.Run(t, dbtest.Options{Password: "sesame"})
+	if _, err := s.SQL(t.Context(), "", "create role \"o ther@\" login password 'open'"); err != nil {
+		t.Fatal(err)
+	}
+	who := func(to *Target) (string, error) {
+		c, err := to.ConnectPG(t.Context(), "postgres", "o ther@", nil)
+		if err != nil {
+			return "", err
+		}
+		defer c.Close()
+		return c.Parameters["session_authorization"], nil
+	}
+	for _, url := range []string{"postgres://" + dbtest.User + ":sesame@" + s.Addr, "postgres://" + s.Addr + "/?user=" + dbtest.User + "&password=sesame"} {
+		t.Setenv("PGPASSFILE", "/nonexistent")
+		t.Setenv("PGPASSWORD", "")
+		if _, err := who(mustParse(t, url)); err == nil {
+			t.Error("logged in without a password")
+		}
+		t.Setenv("PGPASSWORD", "open")
+		if name, err := who(mustParse(t, url)); name != "o ther@" {
+			t.Errorf("%q, %v", name, err)
+		}
+		t.Setenv("PGPASSWORD", "")
+		file := filepath.Join(t.TempDir(), "pgpass")
+		if err := os.WriteFile(file, []byte("*:*:*:o ther@:open\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PGPASSFILE", file)
+		if name, err := who(mustParse(t, url)); name != "o ther@" {
+			t.Errorf("%q, %v", name, err)
+		}
+	}
+}
+
 func TestDialSpeaksNothing(t *testing.T) {
 	bare(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
