@@ -49,6 +49,7 @@ type measures struct {
 	divergedResult  uint64
 	checked         uint64 // statements with a checksum of their result on both sides
 	divergedOther   uint64 // events that are no statements
+	diverging       divergences
 	preparedAgain   uint64
 	orderReleased   uint64     // transactions that started before one they should have waited for was over
 	order           *histogram // waits for other transactions
@@ -233,6 +234,7 @@ func (m *measures) merge(o *measures) {
 	m.divergedResult += o.divergedResult
 	m.checked += o.checked
 	m.divergedOther += o.divergedOther
+	m.diverging.merge(&o.diverging)
 	m.preparedAgain += o.preparedAgain
 	m.orderReleased += o.orderReleased
 	m.order.merge(o.order)

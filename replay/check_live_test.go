@@ -103,6 +103,10 @@ func TestLiveCheck(t *testing.T) {
 		if strings.Join(found, "|") != strings.Join(want, "|") || sum.Diverged != 6 || *sum.DivergedResult != 6 {
 			t.Errorf("%d diverged: %q, want %q", sum.Diverged, found, want)
 		}
+		d := sum.Divergences
+		if len(d) != 4 || d[0].SQL != "select * from t" || d[0].Statements != 2 || d[0].Result != 2 || d[0].First.Ordinal != 1 || d[0].First.Replayed.Rows != 1000 {
+			t.Errorf("listed: %+v", d)
+		}
 	})
 	// Without --check nothing of this is seen, and nothing pretends to be.
 	if sum := live(t, recorded, s.URL("", "wrong")); sum.Diverged != 0 || sum.Checked != nil || sum.DivergedResult != nil {

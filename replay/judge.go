@@ -49,6 +49,7 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 	if m.compared > 0 {
 		s.DivergedPct = 100 * float64(m.diverged) / float64(m.compared)
 	}
+	s.Divergences, s.DivergencesRest = m.diverging.worst()
 	p.checkSums(s)
 	if name := p.pace.name(); name == PaceOriginal || name == PaceThink {
 		s.Speed = &p.schedule.speed

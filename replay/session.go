@@ -331,6 +331,7 @@ func (s *session) count(f *flight, kind rowKind) {
 	s.counts.count(f.op, f.status)
 	st := s.p.account.of(s.id)
 	st.mu.Lock()
+	st.diverging.note(s.id, f)
 	st.settle(f, s.p.pace.scheduled())
 	st.loops.settle(s.loop, f)
 	if s.p.run != nil {

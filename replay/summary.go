@@ -46,6 +46,9 @@ type Summary struct {
 	DivergedOther  uint64  `json:"diverged_other"`  // events that are no statements
 	DivergedPct    float64 `json:"diverged_pct"`    // of compared
 
+	Divergences     []Divergence `json:"divergences"`      // the texts with the most diverging statements
+	DivergencesRest uint64       `json:"divergences_rest"` // diverging statements of other texts
+
 	ServiceUS       *Spread `json:"service_us"`
 	ScheduleErrorUS *Spread `json:"schedule_error_us"` // null where nothing is waited for but replies
 	LagUS           *Spread `json:"lag_us"`

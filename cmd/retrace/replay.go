@@ -142,7 +142,7 @@ func (c *replayCmd) Run(ctx context.Context, env Env) error {
 	}
 	s, damage, err := c.one(ctx, env, series[0])
 	if s != nil {
-		err = errors.Join(c.report(env, s), err)
+		err = errors.Join(c.report(env, s, series[0].file), err)
 	}
 	return errors.Join(err, damaged(damage), interrupted(ctx))
 }

@@ -122,7 +122,10 @@ func TestReplayThatForgetsAnEvent(t *testing.T) {
 func TestReplayThatDiverges(t *testing.T) {
 	s := dbtest.Postgres15(t)
 	path := selects(t, nil, 1, "select 1", "select 2", "select 3 where false")
-	code, _, talk := ranWith(t.Context(), nil, "replay", path, "--target", s.URL("", ""), "-q")
+	code, text, talk := ranWith(t.Context(), nil, "replay", path, "--target", s.URL("", ""), "-q")
+	if !strings.Contains(text, "1 × select 0 where false\n      first 1:3: 1 row recorded, 0 rows replayed") || !strings.Contains(text, "--where session:1 "+path) {
+		t.Errorf("%s", text)
+	}
 	if code != exitDiffers || !strings.Contains(talk, "33.33 %") || !strings.Contains(talk, "--max-diverged") {
 		t.Errorf("exit %d: %s", code, talk)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // report prints the summary: on stdout, or on stderr where stdout is the run.
-func (c *replayCmd) report(env Env, s *replay.Summary) error {
+func (c *replayCmd) report(env Env, s *replay.Summary, file string) error {
 	if c.Output == "json" {
 		return printJSON(env.Out, s)
 	}
@@ -26,8 +26,23 @@ func (c *replayCmd) report(env Env, s *replay.Summary) error {
 		}
 		out = env.Err
 	}
-	_, err := io.WriteString(out, replayText(s))
+	_, err := io.WriteString(out, replayText(s)+c.whereToLook(s, file))
 	return err
+}
+
+// whereToLook are commands that show what diverged, as replayed and as recorded.
+func (c *replayCmd) whereToLook(s *replay.Summary, file string) string {
+	if len(s.Divergences) == 0 {
+		return ""
+	}
+	text := ""
+	if file != "" && file != "-" {
+		text = fmt.Sprintf("Diverged: retrace trace cat --where 'diverged:*' %s\n", file)
+	}
+	if c.rereadable() {
+		text += fmt.Sprintf("Recorded: retrace trace cat --values --where session:%d %s\n", s.Divergences[0].First.Session, strings.Join(c.Traces, " "))
+	}
+	return escapeLines(text)
 }
 
 // replayText is the summary for people.
@@ -62,12 +77,47 @@ func replayText(s *replay.Summary) string {
 	loops(line, s.Loops)
 	line("Diverged from the recording: %d of %d statements compared (%.2f %%): %d in status, %d in rows%s.",
 		s.Diverged, s.Compared, s.DivergedPct, s.DivergedStatus, s.DivergedRows, inResults(s))
+	divergences(line, s)
 	b.WriteString("\n")
 	if times := spreads(s); times != "" {
 		b.WriteString(times + "\n\n")
 	}
 	verdicts(line, s)
 	return b.String()
+}
+
+// divergences names the statements that diverge the most, and one of each.
+func divergences(line func(string, ...any), s *replay.Summary) {
+	const width = 100
+	for i := range s.Divergences {
+		d := &s.Divergences[i]
+		sql := []rune(d.SQL)
+		if len(sql) > width {
+			sql = append(sql[:width-1], '…')
+		}
+		line("  %d × %s", d.Statements, string(sql))
+		replayed := inWords(d.First.Replayed)
+		if replayed == inWords(d.First.Recorded) {
+			replayed = "others"
+		}
+		line("      first %d:%d: %s recorded, %s replayed", d.First.Session, d.First.Ordinal, inWords(d.First.Recorded), replayed)
+	}
+	if s.DivergencesRest > 0 {
+		line("  and %d of other texts", s.DivergencesRest)
+	}
+}
+
+// inWords is an outcome in words.
+func inWords(o replay.Outcome) string {
+	switch {
+	case o.Reason != "":
+		return o.Status + "(" + o.Reason + ")"
+	case o.Status != "ok":
+		return o.Status
+	case o.Rows == 1:
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", o.Rows)
 }
 
 // inResults says how many results differ, where results were compared.

@@ -190,7 +190,7 @@ func (c *replayCmd) take(ctx context.Context, env Env, t turn) (seriesEntry, []t
 		entry.File = &t.file
 	}
 	if s != nil && c.Output == "text" {
-		_, writeErr := io.WriteString(env.Out, "── "+t.String()+" ──\n"+replayText(s)+"\n")
+		_, writeErr := io.WriteString(env.Out, "── "+t.String()+" ──\n"+replayText(s)+c.whereToLook(s, t.file)+"\n")
 		err = errors.Join(err, writeErr)
 	}
 	return entry.failed(err), damage, err

@@ -17,6 +17,7 @@
 //	session:   its number
 //	status:    ok, error, skipped, filtered, lost, unsent
 //	error:     the SQLSTATE of an error: 40001, 40*; or rolled_back
+//	diverged:  in a run, how a statement differs from the recorded one: status, rows, result; * for any of them
 //	took>10ms  from the first byte of the request to the last of the reply; > >= < <= = and ns, us, ms, s, m, h
 //	rows>1000  rows returned or changed
 //	bytes>1MB  bytes of the reply; B, kB, MB, GB, KiB, MiB, GiB

@@ -31,6 +31,9 @@ var (
 	silent = with(event(&trace.Entry{Op: trace.OpQuery, Text: "select 0"}, 0), func(e *trace.Event) {
 		e.HasReply, e.Reply = false, trace.Reply{}
 	})
+	other = with(event(&trace.Entry{Op: trace.OpQuery, Text: "select 0"}, 0), func(e *trace.Event) {
+		e.Diverged = trace.DivergedStatus | trace.DivergedRows
+	})
 	nameless = event(&trace.Entry{Op: trace.OpExecute}, time.Millisecond)
 
 	all = map[string]*trace.Event{
@@ -320,5 +323,22 @@ func BenchmarkMatch(b *testing.B) {
 	events := []*trace.Event{sel, insert, failed, copied}
 	for i := range b.N {
 		f.Match(events[i&3], shop)
+	}
+}
+
+func TestDiverged(t *testing.T) {
+	for text, want := range map[string]bool{
+		"diverged:*": true, "diverged:rows": true, "diverged:result,STATUS": true, "diverged:result": false, "-diverged:*": false, "diverged:r*": true,
+	} {
+		f, err := Parse(text)
+		if err != nil || f.Match(other, nil) != want || !f.NeedsReply() {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+		if f != nil && f.Match(sel, nil) != (text[0] == '-') {
+			t.Errorf("%s matches what did not diverge", text)
+		}
+	}
+	if _, err := Parse("diverged:yes"); err == nil || !strings.Contains(err.Error(), "status, rows, result") {
+		t.Errorf("diverged:yes: %v", err)
 	}
 }

@@ -38,6 +38,7 @@ var keys = []key{
 	{name: "session", example: "session:17", check: isSession, ofEvent: sessionTest},
 	{name: "status", example: "status:error", check: isStatus, ofEvent: statusTest, reply: true},
 	{name: "error", example: "error:40001", check: isCode, ofEvent: errorTest, reply: true},
+	{name: "diverged", example: "diverged:rows", check: isDiverged, ofEvent: divergedTest, reply: true},
 	{name: "took", example: "took>10ms", quantity: tookTime, reply: true},
 	{name: "rows", example: "rows>1000", quantity: rowCount, reply: true},
 	{name: "bytes", example: "bytes>1MB", quantity: replyBytes, reply: true},
@@ -120,6 +121,28 @@ func statusOf(e *trace.Event) trace.Status {
 
 var statuses = [...]trace.Status{trace.OK, trace.Error, trace.Skipped, trace.Filtered, trace.Lost, trace.Unsent}
 
+// divergences are the ways in which a run differs from what it replayed.
+var divergences = [...]struct {
+	name string
+	bits trace.Diverged
+}{
+	{"status", trace.DivergedStatus},
+	{"rows", trace.DivergedRows},
+	{"result", trace.DivergedResult},
+}
+
+func divergedTest(w *word) func(*trace.Event) bool {
+	var wanted trace.Diverged
+	for _, v := range w.values {
+		for _, d := range divergences {
+			if v.lower().match(d.name) {
+				wanted |= d.bits
+			}
+		}
+	}
+	return func(e *trace.Event) bool { return e.Diverged&wanted != 0 }
+}
+
 // errorTest looks codes up by their own text first: a trace has few.
 func errorTest(w *word) func(*trace.Event) bool {
 	values := make([]pattern, len(w.values))
@@ -188,4 +211,13 @@ func isStatus(p pattern) error {
 		}
 	}
 	return errors.New(strconv.Quote(strings.Join(p, "*")) + " is none of ok, error, skipped, filtered, lost, unsent")
+}
+
+func isDiverged(p pattern) error {
+	for _, d := range divergences {
+		if p.lower().match(d.name) {
+			return nil
+		}
+	}
+	return errors.New(strconv.Quote(strings.Join(p, "*")) + " is none of status, rows, result")
 }
