@@ -87,7 +87,8 @@ func TestTheReportRecoversTheTruth(t *testing.T) {
 		counted(t, name, all, did.Statements.Answered, did.Errors)
 		recovers(t, name, all.Service, did.ActualUS, did.LateUS)
 		for _, s := range truth.Mixed {
-			side, rule := s.Side(report, i), s.Of(did)
+			runs, _ := s.In(report)
+			side, rule := runs[i], s.Of(did)
 			counted(t, name+" "+s.Name, side, rule.OK+rule.Error, nil)
 			recovers(t, name+" "+s.Name, side.Service, rule.ActualUS, did.LateUS)
 		}
@@ -196,7 +197,7 @@ func TestChangesAreSeenAndNotImagined(t *testing.T) {
 	}
 	shifted := 0
 	for _, c := range changes {
-		t.Logf("%-8s median %+5.1f %% (in truth %+5.1f), mean %+5.1f %% (in truth %+5.1f)", c.Statement, c.SaidMedian, c.TrueMedian, c.SaidMean, c.TrueMean)
+		t.Logf("%-8s median %+5.1f %% (in truth %+5.1f), mean %+5.1f %% (in truth %+5.1f), %s", c.Statement, c.SaidMedian, c.TrueMedian, c.SaidMean, c.TrueMean, c.Verdict)
 		least, most := -5.0, 5.0
 		if c.Shifted {
 			least, most = 15, 25
@@ -207,6 +208,9 @@ func TestChangesAreSeenAndNotImagined(t *testing.T) {
 			t.Errorf("%s: the median changed by %+.1f %%, it says %+.1f", c.Statement, c.TrueMedian, c.SaidMedian)
 		} else if calm && (c.SaidMedian < least || c.SaidMedian > most) {
 			t.Errorf("%s: it says that the median changed by %+.1f %%, want %g…%g", c.Statement, c.SaidMedian, least, most)
+		}
+		if c.Verdict == "improved" && c.TrueMedian > 0 && c.TrueMean > 0 || c.Verdict == "degraded" && c.TrueMedian < 0 && c.TrueMean < 0 || c.Verdict == "" {
+			t.Errorf("%s: the median changed by %+.1f %%, the mean by %+.1f %%, the verdict is %q", c.Statement, c.TrueMedian, c.TrueMean, c.Verdict)
 		}
 	}
 	if shifted == 0 || !slices.ContainsFunc(changes, func(c truth.Change) bool { return !c.Shifted }) {

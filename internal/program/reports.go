@@ -99,10 +99,11 @@ type Analyzed struct {
 		Runs []Side `json:"runs"`
 	} `json:"total"`
 	Fingerprints []struct {
-		ID   string `json:"id"`
-		SQL  string `json:"sql"`
-		Op   string `json:"op"`
-		Runs []Side `json:"runs"`
+		ID      string `json:"id"`
+		SQL     string `json:"sql"`
+		Op      string `json:"op"`
+		Runs    []Side `json:"runs"`
+		Verdict string `json:"verdict"` // empty for a single run
 	} `json:"fingerprints"`
 }
 

@@ -15,7 +15,8 @@ type Change struct {
 	TrueMedian, TrueMean float64
 	SaidMedian, SaidMean float64
 
-	LateUS float64 // p99 of the servers' own lateness, the worse of both: how busy the machine was
+	Verdict string
+	LateUS  float64 // p99 of the servers' own lateness, the worse of both: how busy the machine was
 }
 
 // Trials record Narrow once and replay it n times on two servers that are
@@ -77,14 +78,15 @@ func (b *Bed) trial(ctx context.Context, trace string, seed uint64, shifted stri
 	}
 	var all []Change
 	for _, s := range Narrow {
-		was, is := s.Side(report, 0).Service, s.Side(report, 1).Service
+		runs, verdict := s.In(report)
+		was, is := runs[0].Service, runs[1].Service
 		if was == nil || is == nil {
 			return nil, fmt.Errorf("the report has no times of the statement %q", s.SQL)
 		}
 		all = append(all, Change{
 			Statement: s.Name, Shifted: s.Name == shifted,
 			TrueMedian: percent(medians[0][s.Name], medians[1][s.Name]), TrueMean: percent(means[0][s.Name], means[1][s.Name]),
-			SaidMedian: percent(was.P50, is.P50), SaidMean: percent(was.Mean, is.Mean), LateUS: late,
+			SaidMedian: percent(was.P50, is.P50), SaidMean: percent(was.Mean, is.Mean), Verdict: verdict, LateUS: late,
 		})
 	}
 	return all, nil

@@ -72,14 +72,14 @@ func (w Workload) script() string {
 	return strings.Join(all, "\n") + "\n"
 }
 
-// Side finds what a report says of a statement in one of its runs.
-func (s Statement) Side(report program.Analyzed, run int) program.Side {
+// In finds what a report says of a statement: of each run, and the verdict.
+func (s Statement) In(report program.Analyzed) (runs []program.Side, verdict string) {
 	for _, f := range report.Fingerprints {
 		if strings.Contains(f.SQL, s.Name) {
-			return f.Runs[run]
+			return f.Runs, f.Verdict
 		}
 	}
-	return program.Side{}
+	return make([]program.Side, len(report.Runs)), ""
 }
 
 // Of finds the truth about a statement.
