@@ -9,8 +9,11 @@ import (
 // Start begins to record, or goes on after Stop: each session from its next
 // request outside of a transaction on. What was passed on in between is in the
 // trace as left out. A trace that goes on does so in a segment of its own. It
-// returns false if recording was on already.
-func (r *Recorder) Start() (changed bool) { return r.order(r.start) }
+// returns false if recording was on already. restore is where the server is now,
+// nil if that is not known.
+func (r *Recorder) Start(restore *trace.Restore) (changed bool) {
+	return r.order(func() bool { return r.start(restore) })
+}
 
 // Stop ends recording for now: each session's as soon as it is outside of a
 // transaction. It returns false if recording was off already.
@@ -27,12 +30,12 @@ func (r *Recorder) order(do func() bool) (changed bool) {
 	}
 }
 
-func (r *Recorder) start() bool {
+func (r *Recorder) start(restore *trace.Restore) bool {
 	if !r.off.Load() {
 		return false
 	}
 	r.drain(false) // what was recorded before stays in the segment before
-	r.encoder.resume(r.options.Now())
+	r.encoder.resume(r.options.Now(), restore)
 	r.starts.Add(1)
 	r.off.Store(false)
 	r.publish()
@@ -49,14 +52,14 @@ func (r *Recorder) pause() bool {
 }
 
 // resume makes the trace go on, or begin, now.
-func (e *encoder) resume(now int64) {
+func (e *encoder) resume(now int64, restore *trace.Restore) {
 	defer e.recovered()
-	if e.waiting {
+	switch {
+	case e.waiting:
 		e.waiting, e.begins = false, now
-		return
-	}
-	if e.w != nil {
-		e.check(e.w.NewSegment(func(h *trace.Header) { h.PausedFrom = rfc3339(e.pause) }))
+		e.recorder.options.Header.Restore = restore
+	case e.w != nil:
+		e.check(e.w.NewSegment(func(h *trace.Header) { h.PausedFrom, h.Restore = rfc3339(e.pause), restore }))
 	}
 }
 

@@ -37,7 +37,7 @@ func TestRecordingFromTheMiddle(t *testing.T) {
 	c.wait("Z")
 	c.send(msgs(parse("", "select 'unnamed'"), syncMsg))
 	c.wait("Z")
-	if !rec.Start() || rec.Start() {
+	if !rec.Start(nil) || rec.Start(nil) {
 		t.Fatal("start twice")
 	}
 	run(0) // in a transaction that began before
@@ -60,7 +60,7 @@ func TestRecordingFromTheMiddle(t *testing.T) {
 	run(4) // no more
 	c.send(msgs(parse("late", "select 'late'"), closing('S', "s0"), syncMsg))
 	c.wait("Z")
-	rec.Start()
+	rec.Start(nil)
 	c.send(msgs(bind("", "late"), execute(""), syncMsg))
 	c.wait("Z")
 	c.send(msgs(terminate))

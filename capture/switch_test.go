@@ -25,7 +25,7 @@ func TestSwitchingLeavesOutWholeThings(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(rt, "toggle") > 0 {
 				return
 			}
-			if !d.start() {
+			if !d.start(nil) {
 				d.pause()
 			}
 		}

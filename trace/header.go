@@ -38,6 +38,7 @@ type Header struct {
 	Started       string   `json:"started"`               // RFC 3339 with nanoseconds, UTC
 	PausedFrom    string   `json:"paused_from,omitempty"` // nothing was recorded from then until Started
 	Sample        float64  `json:"sample,omitempty"`      // share of sessions that were to be recorded, if not all
+	Restore       *Restore `json:"restore,omitempty"`     // where the server was when recording was switched on
 	Only          string   `json:"only,omitempty"`        // filter of what was to be recorded
 	Timing        string   `json:"timing"`
 	Source        *Source  `json:"source,omitempty"`
@@ -54,6 +55,17 @@ type Source struct {
 	Addresses []string          `json:"addresses,omitempty"` // the target's, resolved
 	Listen    []string          `json:"listen,omitempty"`    // the recorder's own
 	Settings  map[string]string `json:"settings,omitempty"`
+}
+
+// Restore is the place to which a copy of the recorded server is to be brought
+// before a replay.
+type Restore struct {
+	LSN              string `json:"lsn"`
+	Timeline         int64  `json:"timeline"`
+	SystemIdentifier string `json:"system_identifier"` // of the cluster
+	ServerTime       string `json:"server_time"`       // by its clock, as Started
+	Standby          bool   `json:"standby,omitempty"` // it was one
+	Point            string `json:"point,omitempty"`   // name of a restore point that was created there
 }
 
 // Run says what a replay replayed and how. A trace with a Run holds timings
@@ -77,7 +89,7 @@ func (h *Header) IsRun() bool { return h.Run != nil }
 // known are the keys of Header itself.
 var known = []string{
 	"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
-	"made_by", "tool", "started", "paused_from", "sample", "only", "timing", "source", "run", "joined", "columns",
+	"made_by", "tool", "started", "paused_from", "sample", "restore", "only", "timing", "source", "run", "joined", "columns",
 }
 
 type plainHeader Header

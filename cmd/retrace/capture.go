@@ -24,6 +24,7 @@ type captureCmd struct {
 	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: 9 bytes per statement, and a hash of every result."`
 	Paused         bool          `help:"Pass traffic on without recording until told to start: by SIGUSR1 or --control."`
 	Sample         percentage    `default:"100%" placeholder:"P%" help:"Record this share of the sessions, each whole or not at all (${default})."`
+	RestorePoint   restoreFlag   `placeholder:"NAME" help:"Note in the trace where the server is in its write-ahead log when recording starts, to bring a copy to that place for a replay; --restore-point=NAME also creates a restore point. On a connection of its own, with the URL's user."`
 	Control        string        `placeholder:"ADDR" help:"Take orders by HTTP on this loopback address or unix:PATH: POST /start, POST /stop, GET /status."`
 	Metrics        string        `placeholder:"HOST:PORT" help:"Show counters at http://HOST:PORT/metrics, for Prometheus."`
 	MaxConnections int           `placeholder:"N" help:"Refuse connections over this many (what the limit of open files allows)."`
@@ -48,7 +49,8 @@ func (*captureCmd) Examples() string {
 retrace capture --listen 127.0.0.1:7000 --target postgres://localhost -w - --duration 1m | retrace trace info -
 retrace capture --target postgres://db.example:5432 -w peak.trace --paused --control 127.0.0.1:6433
 curl -X POST http://127.0.0.1:6433/start
-retrace capture --target postgres://db.example:5432 -w day.trace --sample 10% --metrics 127.0.0.1:9187`
+retrace capture --target postgres://db.example:5432 -w day.trace --sample 10% --metrics 127.0.0.1:9187
+retrace capture --target postgres://admin@db.example:5432/shop -w day.trace --restore-point=monday`
 }
 
 // Validate finds what is wrong before anything is opened.
@@ -95,9 +97,15 @@ func (c *captureCmd) Run(ctx context.Context, env Env) error {
 	if err := errors.Join(r.openControl(), r.openMetrics()); err != nil {
 		return errors.Join(err, listener.Close(), r.closeSides())
 	}
+	if err := r.checkRestore(ctx); err != nil {
+		return errors.Join(err, listener.Close(), r.closeSides())
+	}
 	out, err := c.create(env)
 	if err != nil {
 		return errors.Join(err, listener.Close(), r.closeSides())
+	}
+	if err := r.firstRestore(ctx); err != nil {
+		return errors.Join(err, listener.Close(), r.closeSides(), out.done(false))
 	}
 	return r.run(ctx, listener, out)
 }

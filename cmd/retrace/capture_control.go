@@ -124,7 +124,12 @@ func hostOnly(host string) string {
 }
 
 func (r *recording) obey(w http.ResponseWriter, on bool) {
-	r.answer(w, new(r.turn(on, "--control")))
+	changed, err := r.turn(on, "--control")
+	if err != nil {
+		http.Error(w, "recording does not start: "+err.Error(), http.StatusBadGateway)
+		return
+	}
+	r.answer(w, &changed)
 }
 
 // controlStatus is the JSON that the control endpoint answers.

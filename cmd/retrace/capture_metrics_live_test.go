@@ -73,7 +73,7 @@ func scrape(t *testing.T, addr string) map[string]float64 {
 func TestMetrics(t *testing.T) {
 	s := dbtest.Postgres15(t)
 	metrics := freeAddr(t)
-	c := startCapture(t, s, "--metrics", metrics)
+	c := startCapture(t, s.URL("", ""), "--metrics", metrics)
 	app := c.connect(s)
 	idle := scrape(t, metrics)
 	const n = 20

@@ -30,8 +30,10 @@ type recording struct {
 	recorder *capture.Recorder
 	control  net.Listener // nil without --control
 	metrics  net.Listener // nil without --metrics
+	restore  restore
 	began    time.Time
 	rate     rate
+	turning  sync.Mutex // one order after the other
 }
 
 func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut) error {
@@ -80,6 +82,7 @@ func (r *recording) header(listen string) trace.Header {
 	if r.Sample < 100 {
 		h.Sample = float64(r.Sample) / 100
 	}
+	h.Restore = r.restore.first
 	return h
 }
 

@@ -17,9 +17,9 @@ func (r *recording) obeySignals(over <-chan struct{}) {
 		select {
 		case s := <-signals:
 			if s == syscall.SIGUSR1 {
-				r.turn(true, "SIGUSR1")
+				_, _ = r.turn(true, "SIGUSR1") // says it itself
 			} else {
-				r.turn(false, "SIGUSR2")
+				_, _ = r.turn(false, "SIGUSR2")
 			}
 		case <-over:
 			return

@@ -1,17 +1,42 @@
 package main
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// turn switches recording on or off; by says who asked.
-func (r *recording) turn(on bool, by string) (changed bool) {
-	what, do := "recording is off", r.recorder.Stop
+// turn switches recording on or off; by says who asked. Where the server cannot
+// be asked for its place in the log as told, recording does not start.
+func (r *recording) turn(on bool, by string) (changed bool, err error) {
+	r.turning.Lock()
+	defer r.turning.Unlock()
+	what := "recording is off"
 	if on {
-		what, do = "recording is on", r.recorder.Start
+		what = "recording is on"
+		changed, err = r.start()
+	} else {
+		changed = r.recorder.Stop()
 	}
-	if changed = do(); changed && !r.Quiet {
+	switch {
+	case err != nil:
+		r.talk.say("recording does not start, by %s: %v", by, err)
+	case changed && !r.Quiet:
 		r.talk.say("%s, by %s", what, by)
 	}
-	return changed
+	return changed, err
+}
+
+func (r *recording) start() (changed bool, err error) {
+	if r.recorder.Recorded().On {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
+	defer cancel()
+	at, err := r.whereNow(ctx)
+	if err != nil {
+		return false, err
+	}
+	return r.recorder.Start(at), nil
 }
 
 // settled is how long writing must have worked before that is worth saying: a

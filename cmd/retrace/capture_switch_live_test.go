@@ -29,12 +29,12 @@ type captured struct {
 	out, talk string
 }
 
-func startCapture(t *testing.T, s *dbtest.Server, args ...string) *captured {
+func startCapture(t *testing.T, target string, args ...string) *captured {
 	t.Helper()
 	c := &captured{t: t, addr: freeAddr(t), file: filepath.Join(t.TempDir(), "c.trace")}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	args = append([]string{"capture", "--listen", c.addr, "--target", s.URL("", ""), "-w", c.file, "-o", "json"}, args...)
+	args = append([]string{"capture", "--listen", c.addr, "--target", target, "-w", c.file, "-o", "json"}, args...)
 	go func() {
 		defer close(done)
 		c.code, c.out, c.talk = ranWith(ctx, nil, args...)
@@ -102,7 +102,7 @@ func order(t *testing.T, addr, path string) controlStatus {
 func TestCaptureSwitched(t *testing.T) {
 	s := dbtest.Postgres15(t)
 	control := freeAddr(t)
-	c := startCapture(t, s, "--paused", "--control", control)
+	c := startCapture(t, s.URL("", ""), "--paused", "--control", control)
 	app := c.connect(s)
 	execute(t, app, "select $1::int as is_before", 1)
 	if st := order(t, control, "/status"); st.Recording || st.Changed != nil || st.Statements != 0 || st.Live != 1 {

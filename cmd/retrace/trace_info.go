@@ -23,25 +23,26 @@ cat monday.trace | retrace trace info -`
 
 // infoReport is the JSON of trace info.
 type infoReport struct {
-	Schema            int            `json:"schema"`
-	Engine            string         `json:"engine"`
-	EngineVersion     string         `json:"engine_version"`
-	Complete          bool           `json:"complete"`
-	Damage            []trace.Damage `json:"damage"`
-	Bytes             uint64         `json:"bytes"`
-	Sessions          uint64         `json:"sessions"`
-	Events            uint64         `json:"events"`
-	Requests          uint64         `json:"requests"`
-	Statements        uint64         `json:"statements"`
-	SpanS             *float64       `json:"span_s"`
-	BytesPerStatement *float64       `json:"bytes_per_statement"`
-	Timing            string         `json:"timing"`
-	Gaps              uint64         `json:"gaps"`
-	Missing           uint64         `json:"missing"`
-	LeftOut           uint64         `json:"left_out"` // events, on purpose
-	Segments          int            `json:"segments"`
-	Pauses            []pause        `json:"pauses"` // of the recording
-	Start             *trace.Header  `json:"start"`  // the first segment's start block
+	Schema            int             `json:"schema"`
+	Engine            string          `json:"engine"`
+	EngineVersion     string          `json:"engine_version"`
+	Complete          bool            `json:"complete"`
+	Damage            []trace.Damage  `json:"damage"`
+	Bytes             uint64          `json:"bytes"`
+	Sessions          uint64          `json:"sessions"`
+	Events            uint64          `json:"events"`
+	Requests          uint64          `json:"requests"`
+	Statements        uint64          `json:"statements"`
+	SpanS             *float64        `json:"span_s"`
+	BytesPerStatement *float64        `json:"bytes_per_statement"`
+	Timing            string          `json:"timing"`
+	Gaps              uint64          `json:"gaps"`
+	Missing           uint64          `json:"missing"`
+	LeftOut           uint64          `json:"left_out"` // events, on purpose
+	Segments          int             `json:"segments"`
+	Pauses            []pause         `json:"pauses"`   // of the recording
+	Restores          []trace.Restore `json:"restores"` // where the server was each time that recording was switched on, where known
+	Start             *trace.Header   `json:"start"`    // the first segment's start block
 }
 
 type pause struct {
@@ -68,7 +69,7 @@ func infoOf(s *trace.Summary) *infoReport {
 	r := &infoReport{
 		Schema: 1, Complete: s.Complete, Damage: append([]trace.Damage{}, s.Damage...), Bytes: s.Bytes,
 		Sessions: s.Sessions, Events: s.Events, Requests: s.Requests, Statements: s.Statements,
-		Gaps: s.Gaps, Missing: s.Missing, LeftOut: s.LeftOut, Pauses: []pause{}, Segments: len(s.Headers),
+		Gaps: s.Gaps, Missing: s.Missing, LeftOut: s.LeftOut, Pauses: []pause{}, Restores: []trace.Restore{}, Segments: len(s.Headers),
 	}
 	if s.Events > 0 {
 		r.SpanS = new(float64(s.Last-s.First) / 1e9)
@@ -79,6 +80,11 @@ func infoOf(s *trace.Summary) *infoReport {
 	for _, h := range s.Headers {
 		if h.PausedFrom != "" {
 			r.Pauses = append(r.Pauses, pause{h.PausedFrom, h.Started})
+		}
+	}
+	for i, h := range s.Headers {
+		if h.Restore != nil && (i == 0 || h.PausedFrom != "") { // else the same again
+			r.Restores = append(r.Restores, *h.Restore)
 		}
 	}
 	if len(s.Headers) > 0 {
@@ -99,6 +105,9 @@ func (r *infoReport) print(w io.Writer) error {
 		fact("made by", "%s", h.MadeBy+" "+h.Tool)
 		fact("started", "%s", h.Started)
 		r.origin(h, fact)
+	}
+	for _, at := range r.Restores {
+		fact("restore to", "%s", placeOf(at))
 	}
 	if h := r.Start; h != nil && h.Sample > 0 {
 		fact("sample", "%g %% of the sessions", h.Sample*100)
@@ -131,6 +140,18 @@ func (r *infoReport) print(w io.Writer) error {
 	}
 	fact("complete", "%s", whole(r.Complete, r.Damage))
 	return t.Flush()
+}
+
+// placeOf names a place in a server's write-ahead log.
+func placeOf(at trace.Restore) string {
+	s := fmt.Sprintf("LSN %s on timeline %d of system %s, at %s", at.LSN, at.Timeline, at.SystemIdentifier, at.ServerTime)
+	if at.Point != "" {
+		s = fmt.Sprintf("restore point %s: ", at.Point) + s
+	}
+	if at.Standby {
+		s += ", of a standby"
+	}
+	return s
 }
 
 // origin says where the traffic was recorded, or what was replayed where.
