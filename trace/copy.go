@@ -9,9 +9,7 @@ import (
 	"slices"
 )
 
-// copier writes into one trace what a reader gives. A new segment begins only
-// where the states of all live sessions are known: where a segment of the input
-// does, if no other trace is being read beside it.
+// copier writes into one trace what a reader gives.
 type copier struct {
 	reader  *Reader
 	w       *Writer
@@ -24,6 +22,7 @@ type copier struct {
 	states   []State            // these
 	anchor   int64              // when that segment began
 
+	live     *sessions // at their states; nil if nobody can follow them
 	sessions map[uint64]*followed
 	holes    holes
 	damage   []Damage // what the reader could not know
@@ -76,6 +75,9 @@ func (c *copier) take(b *Batch) error {
 	}
 	for i := range b.Gaps {
 		c.holes.explain(&b.Gaps[i])
+		if c.live != nil {
+			c.live.gap(&b.Gaps[i])
+		}
 		if err := c.w.Gap(b.Gaps[i]); err != nil {
 			return err
 		}
@@ -108,6 +110,22 @@ func (c *copier) begin(h *Header) error {
 	return nil
 }
 
+// now are the states of the live sessions, for the segments and checkpoints of
+// the result. Where a segment of the input begins, its own come instead.
+func (c *copier) now() []State {
+	if c.opening != nil {
+		return nil
+	}
+	all := c.live.states()
+	for _, f := range c.live.live { // and of those whose first event is still to come
+		if !f.known && f.later != nil {
+			all = append(all, *f.later)
+		}
+	}
+	slices.SortFunc(all, func(a, b State) int { return cmp.Compare(a.Session, b.Session) })
+	return all
+}
+
 // open writes the states that a segment of the input begins with, at the start
 // of a segment if that is possible and worth while.
 func (c *copier) open() error {
@@ -115,7 +133,6 @@ func (c *copier) open() error {
 	if h == nil {
 		return nil
 	}
-	c.opening = nil
 	fresh := c.w.seg.index.count == 0 && len(c.w.open.rows) == 0
 	if !fresh && !c.beside(h) && (c.large() || !c.joins && !sameStart(c.head, h)) {
 		if err := c.w.NewSegment(func(w *Header) { c.amend(w, h) }); err != nil {
@@ -123,7 +140,10 @@ func (c *copier) open() error {
 		}
 		fresh = true
 	}
-	c.head = h
+	if c.live != nil && !c.joins && h.PausedFrom != "" { // who was not begun again is not recorded
+		c.live = newSessions(c.reader.follower)
+	}
+	c.opening, c.head = nil, h
 	for i := range c.states {
 		if err := c.state(&c.states[i], h); err != nil {
 			return err
@@ -161,12 +181,12 @@ func (c *copier) beside(h *Header) bool {
 // may not fit into it as well.
 func (c *copier) large() bool {
 	d := c.w.dict
-	return len(d.entries) >= rollEntries/2 || d.size >= rollBytes/8 || c.w.seg.index.count >= c.w.maxBlocks/2
+	return c.w.steady && (len(d.entries) >= rollEntries/2 || d.size >= rollBytes/8 || c.w.seg.index.count >= c.w.maxBlocks/2)
 }
 
 // room refuses to go on where a segment would become more than readers take.
 func (c *copier) room() error {
-	if len(c.w.dict.entries) > maxEntries-maxCount || c.w.seg.index.count > c.w.maxBlocks {
+	if c.w.steady && (len(c.w.dict.entries) > maxEntries-maxCount || c.w.seg.index.count > c.w.maxBlocks) {
 		return fmt.Errorf("traces that were recorded side by side hold more than one segment can take (%d dictionary entries, %d blocks): join fewer, or read them side by side: every verb takes several files",
 			len(c.w.dict.entries), c.w.seg.index.count)
 	}
@@ -204,6 +224,9 @@ func (c *copier) state(s *State, h *Header) error {
 	if fresh {
 		live.next = s.Ordinal
 	}
+	if c.live != nil {
+		c.live.state(s)
+	}
 	if w := c.w.lookup(s.Session); w != nil && w.head >= 0 { // it is not of before what is held
 		if err := c.w.Flush(); err != nil {
 			return err
@@ -220,6 +243,9 @@ func (c *copier) event(e *Event, h *Header) error {
 	id, err := c.w.InternEntry(e.Entry)
 	if err != nil {
 		return err
+	}
+	if c.live != nil {
+		c.live.event(e)
 	}
 	given := *e
 	given.Shape = id
@@ -242,6 +268,9 @@ func (c *copier) event(e *Event, h *Header) error {
 }
 
 func (c *copier) late(l *Late) error {
+	if c.live != nil {
+		c.live.late(l)
+	}
 	shape := uint32(0)
 	if l.Entry != nil {
 		id, err := c.w.InternEntry(l.Entry)

@@ -33,24 +33,40 @@ type Joined struct {
 // fresh indexes: every event once with its reply, the states and the gaps.
 // What was damaged leaves holes in the ordinals of sessions; each is named in a
 // gap. On an error, Joined tells what was written so far.
+//
+// If the reader follows sessions (see Reader.Follow) the result has checkpoints,
+// and segments of the size that any trace has. If not, a segment begins only
+// where one of the input does and no other trace is being read beside it.
 func Join(r *Reader, out io.Writer, o JoinOptions) (*Joined, error) {
-	h, columns, err := joinedHeader(r)
+	c, err := newCopier(r, out, o)
 	if err != nil {
 		return nil, err
 	}
-	c := copier{reader: r, options: o, anchor: startedAt(h), sessions: map[uint64]*followed{}, holes: newHoles(), segments: map[string]*Header{}}
-	columns.Now = func() int64 { return c.anchor }
-	if c.w, err = NewWriter(out, *h, columns); err != nil {
-		return nil, err
-	}
-	c.w.steady = true
-	c.joins = len(h.Joined) > 0
-	c.head = h
 	err = c.run()
 	if err == nil {
 		err = c.finish()
 	}
 	return c.result(), err
+}
+
+func newCopier(r *Reader, out io.Writer, o JoinOptions) (*copier, error) {
+	h, columns, err := joinedHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	c := &copier{
+		reader: r, options: o, head: h, joins: h.Trace != r.Header().Trace, anchor: startedAt(h),
+		sessions: map[uint64]*followed{}, holes: newHoles(), segments: map[string]*Header{},
+	}
+	columns.Now = func() int64 { return c.anchor }
+	if r.follower != nil {
+		c.live, columns.States = newSessions(r.follower), c.now
+	}
+	if c.w, err = NewWriter(out, *h, columns); err != nil {
+		return nil, err
+	}
+	c.w.steady = r.follower == nil
+	return c, nil
 }
 
 // joinedHeader is the start block of a trace made of those a reader knows, and

@@ -294,3 +294,79 @@ func TestJoinStopsWhenTold(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// still follows sessions of a protocol in which nothing changes a state.
+type still struct{}
+
+func (still) Follow(*State) Followed { return still{} }
+func (still) Event(*Event)           {}
+func (still) Late(*Late)             {}
+func (still) State(*State)           {}
+
+// With somebody who follows sessions, segments begin anywhere, each with the
+// states of the sessions that go on in it.
+func TestJoinFollowing(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		var m model
+		var in, out bytes.Buffer
+		m.run(t, &in, traceID)
+		want, err := readAll(in.Bytes())
+		must(t, err)
+		r := NewReader(bytes.NewReader(in.Bytes()), "x")
+		r.Follow(still{})
+		c, err := newCopier(r, &out, JoinOptions{})
+		must(t, err)
+		c.w.maxBlocks, c.w.limit = rapid.IntRange(3, 10).Draw(t, "max"), rapid.IntRange(40, 2000).Draw(t, "limit")
+		must(t, c.run())
+		must(t, c.finish())
+		path := filepath.Join(dir, "joined")
+		must(t, os.WriteFile(path, out.Bytes(), 0o600))
+		v, err := Verify(path)
+		must(t, err)
+		if !v.OK() || v.Totals != c.result().Totals {
+			t.Fatalf("verify: %v %v", v.Damage, v.Problems)
+		}
+		got, err := readAll(out.Bytes())
+		must(t, err)
+		got.states = want.states // those of segments come in between
+		sameContent(t, want, got)
+		statesAtSegments(t, out.Bytes())
+	})
+}
+
+// statesAtSegments checks that who is known has a state in each segment in
+// which it goes on, before its first event there.
+func statesAtSegments(t *rapid.T, b []byte) {
+	next := map[uint64]uint64{} // of sessions whose state is known
+	segment := -1
+	var stated map[uint64]bool
+	r := NewReader(bytes.NewReader(b), "x")
+	for {
+		var batch Batch
+		if err := r.Next(&batch); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if batch.Header.Segment != segment {
+			segment, stated = batch.Header.Segment, map[uint64]bool{}
+		}
+		for i := range batch.States {
+			s := &batch.States[i]
+			stated[s.Session] = true
+			if n, ok := next[s.Session]; ok && s.Ordinal < n {
+				t.Fatalf("segment %d: state of session %d at %d, after event %d", segment, s.Session, s.Ordinal, n-1)
+			}
+			next[s.Session] = max(next[s.Session], s.Ordinal)
+		}
+		for i := range batch.Events {
+			e := &batch.Events[i]
+			if _, known := next[e.Session]; known && !stated[e.Session] {
+				t.Fatalf("segment %d: event %d of session %d comes without a state", segment, e.Ordinal, e.Session)
+			} else if known {
+				next[e.Session] = e.Ordinal + 1
+			}
+		}
+	}
+}
