@@ -145,8 +145,8 @@ func TestUnits(t *testing.T) {
 		0: "0", -1: "0", 0.1: "100ns", 1: "1.00µs", 12.34: "12.3µs", 999.4: "999µs", 1234: "1.23ms", 56_789: "56.8ms",
 		1e6: "1.00s", 119e6: "119s", 120e6: "2.0min", 7200e6: "2.0h", 86400e6: "24.0h",
 	} {
-		if got := duration(us); got != want {
-			t.Errorf("duration(%g) = %q, want %q", us, got, want)
+		if got := Duration(us); got != want {
+			t.Errorf("Duration(%g) = %q, want %q", us, got, want)
 		}
 	}
 	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", math.MaxUint64: "18,446,744,073,709,551,615"} {

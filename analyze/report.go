@@ -21,6 +21,7 @@ type Report struct {
 	Total        Total         `json:"total"`
 	Fingerprints []Fingerprint `json:"fingerprints"` // the costliest first
 	Comparisons  []Comparison  `json:"comparisons"`  // of each run but the first with that
+	Gates        []Gate        `json:"gates"`        // conditions that were asked for
 	Verdict      *Verdict      `json:"verdict"`      // of the first comparison; null without
 	Warnings     []Warning     `json:"warnings"`
 }
@@ -94,6 +95,13 @@ type Figures struct {
 	Tail       *Change                      `json:"tail"`        // of its p99; null with fewer than 2,000 samples too
 }
 
+// Gate is what came of a condition under which a job must fail.
+type Gate struct {
+	Condition string   `json:"condition"`
+	Failed    bool     `json:"failed"`
+	Why       []string `json:"why"`
+}
+
 // Comparison is the verdict on a whole run.
 type Comparison struct {
 	Run          string          `json:"run"`
@@ -142,7 +150,7 @@ func (f *Figures) divergedShare() float64 {
 func (a *Analysis) Report() *Report {
 	r := &Report{
 		Schema: Schema, Runs: slices.Clone(a.runs), Total: Total{Runs: []Figures{}},
-		Fingerprints: []Fingerprint{}, Comparisons: []Comparison{}, Warnings: warnings(a.runs),
+		Fingerprints: []Fingerprint{}, Comparisons: []Comparison{}, Gates: []Gate{}, Warnings: warnings(a.runs),
 	}
 	if a.options.Where != nil {
 		r.Where = new(a.options.Where.String())

@@ -77,15 +77,16 @@ func (p *page) headline() {
 		run, f := &p.r.Runs[i], &p.r.Total.Runs[i]
 		s := fmt.Sprintf("%s: %s", p.label(i), p.counted(run, f.Count))
 		if run.SpanS != nil {
-			s += " in " + duration(*run.SpanS*1e6)
+			s += " in " + Duration(*run.SpanS*1e6)
 		}
 		if f.Service != nil {
-			s += fmt.Sprintf(", median %s, p99 %s", duration(f.Service.P50), duration(f.Service.P99))
+			s += fmt.Sprintf(", median %s, p99 %s", Duration(f.Service.P50), Duration(f.Service.P99))
 		}
 		s += ", " + plural(f.Failed(), "error")
 		p.line("%s", s)
 	}
 	p.verdicts()
+	p.gates()
 }
 
 // counted tells how many statements the figures are of, and of how many.
@@ -102,7 +103,7 @@ func (p *page) runs() {
 		r := &p.r.Runs[i]
 		span := "-"
 		if r.SpanS != nil {
-			span = duration(*r.SpanS * 1e6)
+			span = Duration(*r.SpanS * 1e6)
 		}
 		version, _, _ := strings.Cut(r.EngineVersion, " ") // without the packager's remarks
 		on := strings.TrimSpace(r.Engine + " " + version)
@@ -151,7 +152,7 @@ func spread(l *Latency) []string {
 	}
 	out := make([]string, 0, 6)
 	for _, us := range []float64{l.Mean, l.P50, l.P95, l.P99, l.P999, l.Max} {
-		out = append(out, duration(us))
+		out = append(out, Duration(us))
 	}
 	return out
 }

@@ -24,6 +24,23 @@ func (p *page) verdicts() {
 	}
 }
 
+// gates says which conditions failed, and why.
+func (p *page) gates() {
+	for _, g := range p.r.Gates {
+		if !g.Failed {
+			p.wrapped("", fmt.Sprintf("holds: not %s", p.Escape(g.Condition)))
+			continue
+		}
+		p.wrapped("", "FAILED: "+p.Escape(g.Condition))
+		for _, why := range g.Why[:min(len(g.Why), p.Top)] {
+			p.wrapped("  ", p.Escape(why))
+		}
+		if left := len(g.Why) - p.Top; left > 0 {
+			p.line("  … and %s more", number(uint64(left)))
+		}
+	}
+}
+
 func (p *page) sentence(c *Comparison, total *Change) string {
 	var s string
 	switch {
@@ -105,9 +122,9 @@ func (p *page) amount(c *Change) string {
 
 func gain(us float64) string {
 	if us < 0 {
-		return duration(-us) + " gained"
+		return Duration(-us) + " gained"
 	}
-	return duration(us) + " lost"
+	return Duration(us) + " lost"
 }
 
 func (p *page) order() string {

@@ -8,8 +8,8 @@ import (
 
 // How numbers stand in text: three digits, a unit, and columns that stay narrow.
 
-// duration writes microseconds.
-func duration(us float64) string {
+// Duration writes microseconds.
+func Duration(us float64) string {
 	switch {
 	case us <= 0:
 		return "0"

@@ -22,6 +22,7 @@ type analyzeCmd struct {
 	MinEffect   *percentage `placeholder:"P%" help:"Comparing: call a change improved or degraded from so much on (5%)."`
 	Confidence  *percentage `placeholder:"P%" help:"Comparing: how sure to be of a verdict (95%)."`
 	MaxDiverged *percentage `placeholder:"P%" help:"Comparing: how many statements may differ from the recording, or fail and not in the first run, before there is nothing to compare (1%)."`
+	FailIf      []gateFlag  `placeholder:"COND" sep:"none" help:"Exit with 4 if this is so, such as 'any degraded' or 'p99 > +10%'; see Gates in the README. May be repeated."`
 	Output      string      `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
 	Top         int         `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
 	Quiet       bool        `short:"q" help:"No progress on stderr."`
@@ -43,6 +44,7 @@ func (*analyzeCmd) Examples() string {
 retrace analyze captured=monday.trace aurora=aurora.run
 retrace analyze runs/
 retrace analyze --min-effect 10% before.run after.run
+retrace analyze --fail-if 'any degraded' --fail-if 'p99 > +10%' before.run after.run
 retrace analyze --where 'table:orders -app:nightly' monday.trace
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
 }
@@ -83,6 +85,9 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkGates(len(traces)); err != nil {
+		return err
+	}
 	analysis := analyze.New(options)
 	names := labelNames{}
 	var failed error
@@ -98,7 +103,8 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	if events.Load() == 0 && exitOf(failed) == exitFailed {
 		return failed
 	}
-	return errors.Join(c.print(env, analysis.Report()), failed, interrupted(ctx))
+	report := analysis.Report()
+	return errors.Join(c.gates(report), c.print(env, report), failed, interrupted(ctx))
 }
 
 // options refuses those of a comparison where there is nothing to compare with.
