@@ -146,3 +146,14 @@ func (g *gate) undecided() (more bool, waiting int) {
 	defer g.mu.Unlock()
 	return len(g.waiting) == 0 && len(g.marks) > 0, len(g.waiting)
 }
+
+// lead is how far the next session to begin is ahead of the clock, if it only
+// waits for its time.
+func (g *gate) lead() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) > 0 || g.over < g.ends {
+		return none
+	}
+	return g.plan.leadOf(g.last, g.since)
+}

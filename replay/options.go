@@ -53,8 +53,9 @@ type Options struct {
 	// Fault makes the player forget an event, for the tests of the accounting.
 	Fault func(session, ordinal uint64) bool
 
-	connect connector // in place of Target, for tests
-	threads bool      // a goroutine per session, where loops would do
+	connect  connector // in place of Target, for tests
+	prefetch int64     // in place of the constant, for tests
+	threads  bool      // a goroutine per session, where loops would do
 }
 
 // UsageError is a mistake of the caller, with the flags that would do.

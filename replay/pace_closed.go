@@ -19,5 +19,5 @@ func (closedPace) rest(src *source) time.Duration {
 	if waiting >= maxWaiting {
 		return crawl
 	}
-	return src.unless(more || src.hungry.Load() > 0 || src.queued.Load() < prefetch)
+	return src.unless(more || src.hungry.Load() > 0 || src.queued.Load() < src.prefetch)
 }

@@ -90,6 +90,9 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	}
 	p.stopped, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.source = newSource(p, newFeed(in, o))
+	if o.prefetch > 0 {
+		p.source.prefetch = o.prefetch
+	}
 	if p.pace.merges() {
 		p.source.merge = &merge{rounds: in.Header().Timing == trace.TimingClosedLoop}
 	}

@@ -127,7 +127,7 @@ func (q *queue) advance(r *record) {
 	n := r.size()
 	q.pos += n
 	q.taken.Store(q.taken.Load() + 1)
-	if left := q.source.queued.Add(-int64(n)); left < prefetch && left+int64(n) >= prefetch {
+	if left := q.source.queued.Add(-int64(n)); left < q.source.prefetch && left+int64(n) >= q.source.prefetch {
 		q.source.notify()
 	}
 }

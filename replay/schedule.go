@@ -28,6 +28,12 @@ func (s *schedule) recorded(now int64) int64 {
 	return addClamped(s.origin, clamped(float64(now-s.base)*s.speed))
 }
 
+// leadOf is how far a recorded time is ahead of the recorded time that has passed
+// at now.
+func (s *schedule) leadOf(recorded, now int64) int64 {
+	return addClamped(recorded, -clamped(float64(addClamped(now, -s.base))*s.speed))
+}
+
 func clamped(f float64) int64 {
 	switch {
 	case f >= math.MaxInt64:

@@ -29,6 +29,7 @@ type session struct {
 
 	// The reader's. captured is final once the queue is closed.
 	queue      queue
+	want       want
 	waits      waits
 	captured   counts
 	lastRead   uint64
@@ -38,6 +39,7 @@ type session struct {
 	unanswered int           // events whose reply is not read yet
 	loop       int           // it is of
 	order      int64         // of what a merge was given last
+	tail       atomic.Int64  // recorded time of the latest that was sent or received
 	epoch      atomic.Uint32 // of the entries it uses
 	extent     extent
 	omission   omission
@@ -233,6 +235,12 @@ func (s *session) consume(r *record) {
 // awaitRecord waits until the queue has something, and reads replies that come
 // meanwhile.
 func (s *session) awaitRecord() {
+	if t, ok := s.p.pace.(thinkPace); ok {
+		if lead := t.lead(s); lead != none {
+			s.p.source.wants.add(&s.want, lead)
+			defer s.p.source.wants.remove(&s.want)
+		}
+	}
 	switch {
 	case s.queue.arm():
 	case s.pending() != nil && s.dead == "":

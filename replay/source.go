@@ -63,9 +63,11 @@ type source struct {
 	unportable  uint64 // statements with parameter types that other databases number otherwise
 	unknownFrom uint64 // sessions without a recorded beginning
 
-	hungry atomic.Int64 // sessions waiting for records
-	queued atomic.Int64 // bytes in all queues
-	wake   chan struct{}
+	prefetch int64
+	wants    wants        // of pace think
+	hungry   atomic.Int64 // sessions waiting for records
+	queued   atomic.Int64 // bytes in all queues
+	wake     chan struct{}
 
 	scratch [chunkSize]byte
 	encoded []byte
@@ -74,7 +76,7 @@ type source struct {
 
 func newSource(p *player, in *feed) *source {
 	return &source{
-		p: p, feed: in, live: map[uint64]*session{}, states: map[uint64]*trace.State{}, entries: newEntries(),
+		p: p, feed: in, prefetch: prefetch, live: map[uint64]*session{}, states: map[uint64]*trace.State{}, entries: newEntries(),
 		known: map[*trace.Entry]*knowledge{}, selection: p.selection, perils: map[string]uint64{}, shots: map[uint64][]shot{}, horizon: math.MinInt64, previous: math.MinInt64, wake: make(chan struct{}, 1),
 	}
 }
@@ -162,7 +164,7 @@ func (src *source) notify() {
 // idle is how long there is no need to read: 0 means now.
 func (src *source) idle() time.Duration {
 	if src.p.phase() == expired { // the rest is read through, to be counted
-		return src.unless(src.queued.Load() < prefetch || src.hungry.Load() > 0)
+		return src.unless(src.queued.Load() < src.prefetch || src.hungry.Load() > 0)
 	}
 	if o := src.p.order; o != nil {
 		switch hungry, full := o.appetite(); {
@@ -229,6 +231,7 @@ func (src *source) late(l *trace.Late) error {
 	end := s.waits.answered(l.Ordinal, l.Took)
 	s.lastEnd = max(s.lastEnd, end)
 	src.lastEnd = max(src.lastEnd, end)
+	s.tail.Store(max(s.lastStart, s.lastEnd))
 	r := &record{kind: kindLate, ordinal: l.Ordinal}
 	r.replied(&l.Reply)
 	src.ends(s, r, end)
@@ -295,6 +298,7 @@ func (src *source) event(e *trace.Event) error {
 		at.running = s.runs(1)
 	}
 	s.lastStart, s.midRequest = e.Start, !e.RequestEnd && (s.midRequest || !omitted)
+	s.tail.Store(max(s.lastEnd, at.end))
 	src.begins(s, e, r)
 	if unplayable(s.state) && op != trace.OpEnd && !omitted {
 		r.flags, r.end, r.bytes = r.flags|flagSkip, skipNotReplayable, nil
