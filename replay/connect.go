@@ -112,8 +112,8 @@ func (s *session) login(ordinal uint64) error {
 	return nil
 }
 
-// ensure connects a session whose login is not in the trace, and gives it the
-// statements it had prepared.
+// ensure connects a session whose login is not in the trace, and brings it to the
+// state it had.
 func (s *session) ensure() {
 	if s.talk != nil || s.dead != "" {
 		return
@@ -132,36 +132,9 @@ func (s *session) ensure() {
 		}
 		return
 	}
-	s.restore()
+	if s.state != nil {
+		s.own(s.p.selection.messages(s.state, false))
+	}
 	s.free = s.p.clock.Now()
 	s.heard = s.free
-}
-
-// restore brings a session that was open when the recording began to the state
-// it had then: its prepared statements, and an open transaction.
-func (s *session) restore() {
-	if s.state == nil {
-		return
-	}
-	now := s.p.clock.Now()
-	for i := range s.state.Statements {
-		message := append(append([]byte(nil), s.state.Statements[i].Message...), syncMessage...)
-		s.tell(ownOrdinal, message, now)
-		s.write(message)
-		s.drain()
-	}
-	if s.state.Transaction == "open" {
-		s.tell(ownOrdinal, beginMessage, now)
-		s.write(beginMessage)
-		s.drain()
-	}
-}
-
-var beginMessage = []byte("Q\x00\x00\x00\x0aBEGIN\x00")
-
-// drain reads until nothing of replay's own is outstanding.
-func (s *session) drain() {
-	for s.dead == "" && s.talk.Pending() > 0 {
-		s.read(0)
-	}
 }

@@ -6,6 +6,7 @@ import "github.com/retrace-db/retrace/trace"
 const (
 	reasonTransaction = "transaction_failed"
 	reasonPrepare     = "prepare_failed"
+	reasonUnknown     = "unknown_statement" // prepared before the trace
 	reasonCopy        = "copy_refused"
 )
 
@@ -55,8 +56,12 @@ func (s *session) decidePrepared() {
 		if b.skip != "" {
 			continue
 		}
-		bad, held := s.prepared.wants(s.bytesOf(b))
+		bad, unknown, held := s.prepared.wants(s.bytesOf(b))
 		refused = refused || bad
+		if unknown && (b.flags&flagReplied == 0 || b.status == trace.OK) {
+			b.skip = reasonUnknown
+			continue
+		}
 		s.reprepare = append(s.reprepare, held...)
 	}
 	if !refused {

@@ -89,7 +89,7 @@ func (f *flight) attempted() bool {
 		return true
 	case trace.Skipped:
 		switch f.reason {
-		case skipRedacted.String(), skipOverLimit.String(), skipNotReplayable.String(), skipUnreadable.String():
+		case skipRedacted.String(), skipOverLimit.String(), skipNotReplayable.String(), skipUnreadable.String(), skipPartial.String():
 			return false
 		}
 		return true

@@ -12,9 +12,38 @@ type prepared struct {
 	refused map[string]bool   // the target refused them
 	held    map[string][]byte // they were skipped, or discarded after an error: their Parse
 	bytes   int               // of those
+
+	partial bool // statements may have been prepared of which nothing is known
+	known   map[string]bool
 }
 
-func (p *prepared) complete() bool { return len(p.refused) == 0 && len(p.held) == 0 }
+func (p *prepared) complete() bool { return len(p.refused) == 0 && len(p.held) == 0 && !p.partial }
+
+// maxKnown bounds the names that are kept of a session of which not all are known.
+const maxKnown = 1 << 16
+
+// learn notes that a statement is prepared in the trace.
+func (p *prepared) learn(name []byte) {
+	if !p.partial {
+		return
+	}
+	if p.known == nil {
+		p.known = map[string]bool{}
+	}
+	if p.known[string(name)] = true; len(p.known) > maxKnown {
+		p.partial, p.known = false, nil
+	}
+}
+
+// refuse takes a statement as refused until the target has accepted it.
+func (p *prepared) refuse(name []byte) {
+	if p.refused == nil {
+		p.refused = map[string]bool{}
+	}
+	p.drop(name)
+	p.refused[string(name)] = true
+	p.learn(name)
+}
 
 // accepted notes that the target has a statement.
 func (p *prepared) accepted(name []byte) {
@@ -42,11 +71,7 @@ func (p *prepared) failed(f *flight) {
 		p.hold(name, f.parse)
 		return
 	}
-	if p.refused == nil {
-		p.refused = map[string]bool{}
-	}
-	p.drop(name)
-	p.refused[string(name)] = true
+	p.refuse(name)
 }
 
 // hold keeps a Parse for when its statement is wanted.
@@ -71,18 +96,20 @@ func (p *prepared) passed(b []byte) {
 		}
 		if kind == 'P' {
 			name, _ := word(body)
+			p.learn(name)
 			p.hold(name, b[:len(b)-len(rest)])
 		}
 		b = rest
 	}
 }
 
-// wants tells which missing statements the messages of a request use.
-func (p *prepared) wants(b []byte) (refused bool, held [][]byte) {
+// wants tells which missing statements the messages of an event use, and whether
+// one of which nothing is known.
+func (p *prepared) wants(b []byte) (refused, unknown bool, held [][]byte) {
 	for {
 		kind, body, rest, ok := nextMessage(b)
 		if !ok {
-			return refused, held
+			return refused, unknown, held
 		}
 		b = rest
 		var name []byte
@@ -91,6 +118,7 @@ func (p *prepared) wants(b []byte) (refused bool, held [][]byte) {
 			name, _ = word(body)
 			delete(p.refused, string(name)) // what comes of it is seen when it comes
 			p.drop(name)
+			p.learn(name)
 			continue
 		case 'B':
 			_, name = word(body)
@@ -109,6 +137,7 @@ func (p *prepared) wants(b []byte) (refused bool, held [][]byte) {
 			continue
 		}
 		refused = refused || p.refused[string(name)]
+		unknown = unknown || p.partial && !p.known[string(name)]
 		if message := p.held[string(name)]; message != nil {
 			held = append(held, message)
 			p.drop(name)

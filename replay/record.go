@@ -10,9 +10,10 @@ import (
 type kind byte
 
 const (
-	kindEvent  kind = iota + 1
-	kindLate        // the recorded reply of an event queued before
-	kindCancel      // a cancel request aimed at an event queued before
+	kindEvent   kind = iota + 1
+	kindLate         // the recorded reply of an event queued before
+	kindRestore      // messages that bring the session to a recorded state
+	kindCancel       // a cancel request aimed at an event queued before
 )
 
 // record is one item of a session's queue: what the player needs of an event,
@@ -60,7 +61,8 @@ const (
 	skipOverLimit
 	skipNotReplayable
 	skipUnreadable
-	omitOnly // left out on request
+	skipPartial // of a transaction that began before the trace
+	omitOnly    // left out on request
 	omitSkip
 	omitReadOnly
 	omitDangerous
@@ -69,7 +71,8 @@ const (
 var endingWords = [...]string{
 	endClient: "client_gone", endServer: "server_gone",
 	skipRedacted: "redacted", skipOverLimit: "over_limit", skipNotReplayable: "not_replayable", skipUnreadable: "unreadable",
-	omitOnly: "only", omitSkip: "skip", omitReadOnly: "read_only", omitDangerous: "dangerous",
+	skipPartial: "partial_transaction",
+	omitOnly:    "only", omitSkip: "skip", omitReadOnly: "read_only", omitDangerous: "dangerous",
 }
 
 func (e ending) String() string { return endingWords[e] }

@@ -43,6 +43,8 @@ type session struct {
 	epoch      atomic.Uint32 // of the entries it uses
 	extent     extent
 	omission   omission
+	cut        bool     // in a transaction that has no beginning in the trace
+	sets       [][]byte // settings that it commits
 
 	// The gate's.
 	needs, end int
@@ -173,11 +175,14 @@ func (s *session) play() {
 
 // special takes a record that is no event of the session's own.
 func (s *session) special(r *record) {
-	if r.kind == kindLate {
+	switch r.kind {
+	case kindLate:
 		s.recorded(r)
-		return
+	case kindRestore:
+		s.restored(r.bytes)
+	default:
+		s.aim(r)
 	}
-	s.aim(r)
 }
 
 // pause is how long the client had been silent at a recorded time, since it had
@@ -223,7 +228,7 @@ func (s *session) peek(r *record) bool {
 // consume takes the record that was found off the queue. Its entry is looked up
 // before: once the queue is consumed, old entries may be let go.
 func (s *session) consume(r *record) {
-	if r.kind != kindLate {
+	if r.kind != kindLate && r.kind != kindRestore {
 		r.entry = s.p.source.entries.entry(r.shape)
 		if r.shape.epoch != s.epoch.Load() {
 			s.epoch.Store(r.shape.epoch)

@@ -194,7 +194,9 @@ func (src *source) take() error {
 	b := &src.batch
 	src.pending = false
 	for i := range b.States {
-		src.state(&b.States[i])
+		if err := src.state(&b.States[i]); err != nil {
+			return err
+		}
 	}
 	for i := range b.Gaps {
 		if g := &b.Gaps[i]; g.LeftOut {
@@ -215,12 +217,13 @@ func (src *source) take() error {
 	return src.events(b.Events)
 }
 
-func (src *source) state(s *trace.State) {
-	if src.live[s.Session] != nil {
-		return // repeated where a segment begins
+func (src *source) state(s *trace.State) error {
+	if live := src.live[s.Session]; live != nil {
+		return src.jumped(live, s)
 	}
 	own := *s
 	src.states[s.Session] = &own
+	return nil
 }
 
 func (src *source) late(l *trace.Late) error {
@@ -239,7 +242,10 @@ func (src *source) late(l *trace.Late) error {
 	if s.unanswered > 0 {
 		at.running = s.runs(-1)
 	}
-	return src.push(s, r, at)
+	if err := src.push(s, r, at); err != nil {
+		return err
+	}
+	return src.resumes(s, r, s.unanswered)
 }
 
 func (src *source) events(all []trace.Event) error {
@@ -286,6 +292,7 @@ func (src *source) event(e *trace.Event) error {
 	s.captured.captured(op)
 	r := src.record(e, s.waits.before(e.Start))
 	src.omit(s, e, r)
+	s.endless(e, r)
 	omitted := r.end.omits()
 	at := moment{op: op, first: !s.midRequest && !omitted, start: e.Start, end: e.Start, pause: s.pause(e.Start)}
 	if e.HasReply {
@@ -307,6 +314,9 @@ func (src *source) event(e *trace.Event) error {
 		return err
 	}
 	if err := src.aimed(s, e.Ordinal); err != nil {
+		return err
+	}
+	if err := src.resumes(s, r, 0); err != nil {
 		return err
 	}
 	s.lastRead = e.Ordinal
@@ -382,7 +392,7 @@ func (src *source) push(s *session, r *record, at moment) error {
 	if src.merge != nil {
 		src.encoded = r.encode(src.encoded[:0])
 		epoch := src.entries.epoch
-		if r.kind != kindLate {
+		if r.kind != kindLate && r.kind != kindRestore {
 			epoch = r.shape.epoch
 		}
 		src.merge.add(s, at, src.encoded, epoch)
@@ -414,6 +424,7 @@ func (src *source) session(e *trace.Event) *session {
 	if e.Entry.Op != trace.OpConnect {
 		if state == nil {
 			src.unknownFrom++
+			s.beginsUnknown(e)
 		}
 		s.heard = src.opensAt(e)
 	}
@@ -455,6 +466,7 @@ func (src *source) open() []*session {
 func (src *source) begin(id uint64, state *trace.State, at int64) *session {
 	s := newSession(src.p, id, state)
 	s.lastStart, s.loop = at, src.feed.loop
+	s.begins()
 	s.omission.session = src.selection.session(id, state)
 	src.live[id] = s
 	src.sessions++
