@@ -26,9 +26,10 @@ type encoder struct {
 	number   [24]byte
 	last     written // the event emitted last
 	asked    bool    // it may change its session, and has no reply yet
-	waiting  bool    // recording was never switched on yet
-	begins   int64   // when it was, if not from the beginning
-	pause    int64   // when it was switched off
+	only     only
+	waiting  bool  // recording was never switched on yet
+	begins   int64 // when it was, if not from the beginning
+	pause    int64 // when it was switched off
 
 	describing []byte // what describe is asked about
 	describe   func() (string, []uint32)
@@ -42,8 +43,12 @@ type written struct {
 }
 
 func newEncoder(r *Recorder) *encoder {
-	e := &encoder{recorder: r, live: map[uint64]*life{}, waiting: r.options.Paused}
-	e.describe = func() (string, []uint32) { return pg.Describe(e.describing) }
+	e := &encoder{recorder: r, live: map[uint64]*life{}, waiting: r.options.Paused, only: newOnly(r.options.Only)}
+	e.describe = func() (text string, types []uint32) {
+		text, types = pg.Describe(e.describing)
+		e.only.text = text
+		return text, types
+	}
 	return e
 }
 
@@ -276,6 +281,15 @@ func (e *encoder) write(l *life, r, reply *row) error {
 		fill(&ev.Reply, r.at, reply)
 	}
 	e.last = written{l, r.ordinal, ref{id, e.generation(), own}}
+	if e.only.omits(l, r, id) {
+		e.omit(l, r)
+		return nil
+	}
+	e.tellOmitted(l)
+	if e.broken != nil {
+		e.lose(l, r) // it broke just now
+		return nil
+	}
 	e.asked = reply == nil && r.flags&(flagChanges|flagOverLimit) == flagChanges && !own && !of.secret
 	l.over = r.op == pg.OpEnd
 	err = e.w.Event(ev)
@@ -349,7 +363,11 @@ func (e *encoder) intern(op pg.Op, of ref, shape, describing []byte) (uint32, er
 	if of.generation == e.generation() {
 		prepare = of.id + 1
 	}
-	return e.w.Intern(trace.Op(op), prepare, shape, e.describe)
+	id, err := e.w.Intern(trace.Op(op), prepare, shape, e.describe)
+	if err == nil && e.only.filter != nil {
+		e.only.note(id, prepare, trace.Op(op), e.generation())
+	}
+	return id, err
 }
 
 var statuses = [...]trace.Status{pg.OK: trace.OK, pg.Failed: trace.Error, pg.Skipped: trace.Skipped, pg.Lost: trace.Lost}

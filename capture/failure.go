@@ -196,6 +196,7 @@ func (e *encoder) faulted(l *life, r *row) {
 
 func (e *encoder) ended(l *life) {
 	e.tell(l)
+	e.tellOmitted(l)
 	for name := range l.named {
 		e.forget(l, name)
 	}

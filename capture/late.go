@@ -43,6 +43,10 @@ var cancelShape = []byte{2, 2}
 
 // cancel writes a session that is one cancel request.
 func (e *encoder) cancel(l *life, r *row) {
+	if e.aimsAtOmitted(r) {
+		e.recorder.passed(whyOnly, 1, 1)
+		return
+	}
 	if e.broken != nil {
 		e.lose(l, r)
 		return

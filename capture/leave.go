@@ -48,6 +48,9 @@ func (t *tap) leftOut() string {
 
 // begin introduces the session to the encoder, unless it will never be recorded.
 func (t *tap) begin(s *pg.Startup) {
+	if t.unwanted == "" && !t.recorder.wants(t.life.id, s) {
+		t.unwanted = whyOnly
+	}
 	r := row{kind: rowStarted, startup: s, at: t.now}
 	if why := t.off(); why != "" {
 		t.leave(why)

@@ -16,6 +16,7 @@ type life struct {
 	startup  *pg.Startup
 	begun    int64    // when it connected
 	left     bool     // it is left out for now
+	omitted  omitted  // statements of it
 	next     uint64   // ordinal of the next event
 	policy   policy   // of what cannot be written
 	held     *row     // a request that may be written together with its reply

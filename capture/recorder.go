@@ -11,20 +11,22 @@ import (
 	"github.com/retrace-db/retrace/internal/clock"
 	"github.com/retrace-db/retrace/internal/wire/pg"
 	"github.com/retrace-db/retrace/trace"
+	"github.com/retrace-db/retrace/trace/filter"
 )
 
 // RecorderOptions say where a recording goes. Zero values are usable but for Out.
 type RecorderOptions struct {
 	Out        io.Writer
-	Header     trace.Header  // Source is completed with the server's settings
-	QueueBytes int64         // room between the sessions and the encoder; default 16 MiB
-	EventBytes int           // of one event's bytes that are kept; default pg's
-	Checksums  bool          // record the checksums of results
-	Flush      time.Duration // how often the trace is brought up to date; default 0.9 s
-	Paused     bool          // record nothing before Start
-	Sample     float64       // share of sessions to record; 0 means all
-	Trouble    chan<- error  // told why the trace cannot be written, and nil once it can; never waited for
-	Now        func() int64  // ns since the Unix epoch, never stepping
+	Header     trace.Header   // Source is completed with the server's settings
+	QueueBytes int64          // room between the sessions and the encoder; default 16 MiB
+	EventBytes int            // of one event's bytes that are kept; default pg's
+	Checksums  bool           // record the checksums of results
+	Flush      time.Duration  // how often the trace is brought up to date; default 0.9 s
+	Paused     bool           // record nothing before Start
+	Sample     float64        // share of sessions to record; 0 means all
+	Only       *filter.Filter // what to record; nil means all. It must not ask for replies
+	Trouble    chan<- error   // told why the trace cannot be written, and nil once it can; never waited for
+	Now        func() int64   // ns since the Unix epoch, never stepping
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 
 	"github.com/retrace-db/retrace/internal/wire/sqltext"
 	"github.com/retrace-db/retrace/trace"
+	"github.com/retrace-db/retrace/trace/filter"
 )
 
 // knowledge is what the reader knows of an entry's SQL.
@@ -23,7 +24,7 @@ func know(e *trace.Entry) *knowledge {
 	sql := e.SQL()
 	k := &knowledge{
 		access: sqltext.AccessOf([]byte(sql)), danger: sqltext.Danger([]byte(sql)),
-		structural: structural(sql), foreign: declaresForeign(e),
+		structural: filter.Structural(sql), foreign: declaresForeign(e),
 	}
 	first, rest := keyword(sql)
 	switch first {

@@ -2,9 +2,7 @@ package replay
 
 import (
 	"maps"
-	"slices"
 
-	"github.com/retrace-db/retrace/internal/fingerprint"
 	"github.com/retrace-db/retrace/internal/wire/sqltext"
 	"github.com/retrace-db/retrace/trace"
 	"github.com/retrace-db/retrace/trace/filter"
@@ -114,16 +112,4 @@ func (e ending) unsendable() trace.Status {
 		return trace.Filtered
 	}
 	return trace.Skipped
-}
-
-// structural tells whether other statements rest on what a text does to its
-// session or transaction.
-func structural(sql string) bool {
-	verbs := fingerprint.Verbs(sql)
-	return len(verbs) > 0 && !slices.ContainsFunc(verbs, func(verb string) bool { return !structuralVerbs[verb] })
-}
-
-var structuralVerbs = map[string]bool{
-	"begin": true, "start": true, "commit": true, "end": true, "rollback": true, "abort": true, "savepoint": true,
-	"release": true, "set": true, "reset": true, "discard": true, "prepare": true, "deallocate": true, "listen": true, "unlisten": true,
 }

@@ -24,6 +24,7 @@ type captureCmd struct {
 	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: 9 bytes per statement, and a hash of every result."`
 	Paused         bool          `help:"Pass traffic on without recording until told to start: by SIGUSR1 or --control."`
 	Sample         percentage    `default:"100%" placeholder:"P%" help:"Record this share of the sessions, each whole or not at all (${default})."`
+	Only           whereFlag     `placeholder:"EXPR" help:"Record only what matches, such as 'db:shop -op:select' (see trace cat --where): db, user and app choose whole sessions by how they log in; op, table and text choose statements, beside which transaction control, settings and prepares stay."`
 	RestorePoint   restoreFlag   `placeholder:"NAME" help:"Note in the trace where the server is in its write-ahead log when recording starts, to bring a copy to that place for a replay; --restore-point=NAME also creates a restore point. On a connection of its own, with the URL's user."`
 	Control        string        `placeholder:"ADDR" help:"Take orders by HTTP on this loopback address or unix:PATH: POST /start, POST /stop, GET /status."`
 	Metrics        string        `placeholder:"HOST:PORT" help:"Show counters at http://HOST:PORT/metrics, for Prometheus."`
@@ -63,6 +64,8 @@ func (c *captureCmd) Validate() error {
 		return usageError(try, "--max-connections %d is negative", c.MaxConnections)
 	case c.Sample == 0:
 		return usageError(try+" --sample 10%", "--sample 0%% would record nothing")
+	case c.Only.NeedsReply():
+		return usageError(try+" --only 'db:shop -op:select'", "--only %s asks for what only the reply tells; what is recorded is decided before it comes: filter afterwards, with trace cut or analyze --where", c.Only)
 	case c.Write == "-" && c.Output == "json":
 		return usageError(try+" -o json", "-w - and -o json both want stdout")
 	}

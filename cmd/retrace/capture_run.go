@@ -40,7 +40,7 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 	address := listener.Addr().String()
 	trouble := make(chan error, 16)
 	r.recorder = capture.NewRecorder(capture.RecorderOptions{
-		Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now, Paused: r.Paused, Sample: float64(r.Sample) / 100, Trouble: trouble,
+		Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now, Paused: r.Paused, Sample: float64(r.Sample) / 100, Only: r.Only.Filter, Trouble: trouble,
 	})
 	until, cancel := r.until(ctx)
 	defer cancel()
@@ -82,7 +82,7 @@ func (r *recording) header(listen string) trace.Header {
 	if r.Sample < 100 {
 		h.Sample = float64(r.Sample) / 100
 	}
-	h.Restore = r.restore.first
+	h.Restore, h.Only = r.restore.first, r.Only.String()
 	return h
 }
 

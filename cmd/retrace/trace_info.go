@@ -112,6 +112,9 @@ func (r *infoReport) print(w io.Writer) error {
 	if h := r.Start; h != nil && h.Sample > 0 {
 		fact("sample", "%g %% of the sessions", h.Sample*100)
 	}
+	if h := r.Start; h != nil && h.Only != "" {
+		fact("only", "%s", h.Only)
+	}
 	fact("engine", "%s", r.Engine+" "+r.EngineVersion)
 	fact("timing", "%s", r.Timing)
 	for _, p := range r.Pauses {
