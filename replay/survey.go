@@ -262,6 +262,7 @@ func (l *look) takes(o *Options) {
 	default:
 		return
 	}
+	seconds *= float64(max(o.Loops, 1))
 	if o.MaxGap > 0 {
 		return // what is cut shows when the sessions are put in order
 	}

@@ -30,7 +30,7 @@ type ReadOptions struct {
 	Lanes uint64
 }
 
-// Options must be called before Next.
+// Options must be called before Next, and after Follow.
 func (r *Reader) Options(o ReadOptions) {
 	r.dec.noValues = o.NoValues
 	r.window = nil
@@ -48,6 +48,9 @@ func (r *Reader) Options(o ReadOptions) {
 		w.lanes = o.Lanes
 	}
 	r.window = w
+	if r.started { // for a pipe's header, which says what the window counts from
+		r.windowed()
+	}
 }
 
 // Follow says who brings states up to date with the events before From. Without

@@ -33,6 +33,8 @@ type replayCmd struct {
 	ReadOnly            bool          `help:"Leave out what may change data, and have the server refuse what functions hide."`
 	UserMap             userMap       `mapsep:"none" placeholder:"RECORDED=USER" help:"Log in as USER for sessions of the RECORDED user; may be given again. Passwords come from PGPASSWORD or .pgpass. All others log in as the URL's user."`
 	AllowDangerous      bool          `help:"Send even statements that could harm more than the data: DROP DATABASE, ALTER SYSTEM, pg_terminate_backend, COPY PROGRAM and their like, which are left out otherwise."`
+	From                moment        `placeholder:"WHEN" help:"Replay from here on: since the start of the trace, such as 10m, or a time such as 2026-05-04T14:00:00Z. Sessions open then connect first, with what they had prepared and set (the start)."`
+	To                  moment        `placeholder:"WHEN" help:"Replay what starts before this, as --from (the end)."`
 	Loop                int           `default:"1" placeholder:"N" help:"Replay the trace N times in a row, as one run (${default}); its sessions are new ones in each."`
 	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
 	OrderWait           time.Duration `placeholder:"D" help:"With order commit: a transaction waits no longer than this for others, which is then counted (5s)."`
@@ -72,6 +74,7 @@ retrace replay monday.trace --target postgres://postgres@candidate --pace think 
 retrace replay monday.trace --target postgres://postgres@candidate --dry-run
 retrace replay monday.trace --target postgres://postgres@candidate --read-only --skip 'app:nightly table:audit'
 retrace replay monday.trace --target postgres://postgres@candidate --loop 3 --duration 1h
+retrace replay monday.trace --target postgres://postgres@candidate --from 10m --to 12m
 retrace replay monday.trace --target postgres://postgres@candidate --user-map app=app_test --user-map etl=etl_test
 retrace replay monday.trace --target old=postgres://postgres@db15 --target new=postgres://postgres@db18 \
     --runs 5 --before ./restore.sh -w runs/`
@@ -117,7 +120,7 @@ func (c *replayCmd) Validate() error {
 	case c.Write == "-" && c.Output == "json":
 		return usageError(replayTry+" -o json", "-w - and -o json both want stdout")
 	}
-	if err := c.validatePace(); err != nil {
+	if err := errors.Join(c.validatePace(), c.validateWindow()); err != nil {
 		return err
 	}
 	return c.validateSeries()
@@ -149,7 +152,7 @@ func (c *replayCmd) Run(ctx context.Context, env Env) error {
 
 // one replays the trace once. Without a summary nothing was replayed.
 func (c *replayCmd) one(ctx context.Context, env Env, t turn) (*replay.Summary, []trace.Damage, error) {
-	in, err := openTraces(ctx, env, c.Traces...)
+	in, err := c.open(ctx, env)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,7 +167,7 @@ func (c *replayCmd) one(ctx context.Context, env Env, t turn) (*replay.Summary, 
 		return nil, nil, errors.Join(err, out.discard())
 	}
 	err = errors.Join(err, out.close(err == nil))
-	return s, in.Damage(), errors.Join(err, c.verdict(s))
+	return s, in.Damage(), errors.Join(err, c.nothing(s.Events.Captured), c.verdict(s))
 }
 
 // asReplayUsage gives the package's usage errors their exit code.
@@ -194,6 +197,9 @@ func (c *replayCmd) replay(ctx context.Context, env Env, in *trace.Reader, t tur
 	}
 	c.look(&o)
 	watched := &replayWatch{known: o.Known, duration: c.Duration, speed: o.Speed, loops: int64(c.Loop)}
+	if c.windowed() {
+		watched.known = nil // it is of the whole trace
+	}
 	shown := env.watch(t.verb(), c.Quiet, watched.step)
 	defer shown.Stop()
 	o.Started = func(live *replay.Progress) {
@@ -214,7 +220,13 @@ func (c *replayCmd) look(o *replay.Options) {
 		return // replaying says what is wrong
 	}
 	o.Known = known
-	o.Again = func() (*trace.Reader, error) { return trace.Open(c.Traces...) }
+	o.Again = func() (*trace.Reader, error) {
+		again, err := c.open(context.Background(), Env{}) // files only
+		if err != nil {
+			return nil, err
+		}
+		return again.Reader, nil
+	}
 }
 
 // replayWatch turns live counters into progress.

@@ -31,7 +31,7 @@ func (c *replayCmd) dryRun(ctx context.Context, env Env, series []turn) error {
 	if err := c.wouldWrite(series); err != nil {
 		return err
 	}
-	in, err := openTraces(ctx, env, c.Traces...)
+	in, err := c.open(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,12 @@ func (c *replayCmd) dryText(r *dryReport) string {
 	case t.TakesS != nil:
 		takes = "about " + seconds(*t.TakesS)
 	case t.Speed != nil:
-		takes = "less than " + seconds(t.SpanS / *t.Speed) + ", since silence is cut"
+		takes = "less than " + seconds(t.SpanS / *t.Speed * float64(c.Loop)) + ", since silence is cut"
 	}
 	line("Pace %s would take %s.", t.Pace, takes)
+	if c.Loop > 1 {
+		line("It would be replayed %d times in a row.", c.Loop)
+	}
 	if r.Replays > 1 {
 		line("There would be %d replays.", r.Replays)
 	}

@@ -24,7 +24,8 @@ func selects(t *testing.T, source *trace.Source, sessions int, queries ...string
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := trace.NewWriter(f, trace.Header{Engine: "postgres", MadeBy: trace.ByCapture, Source: source}, trace.WriterOptions{})
+	started := time.Unix(0, scriptEpoch).UTC().Format(time.RFC3339Nano)
+	w, err := trace.NewWriter(f, trace.Header{Engine: "postgres", MadeBy: trace.ByCapture, Started: started, Source: source}, trace.WriterOptions{})
 	check := func(err error) {
 		if err != nil {
 			t.Helper()

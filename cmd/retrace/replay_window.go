@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/retrace-db/retrace/trace"
+)
+
+const windowTry = replayTry + " --from 10m --to 12m"
+
+// windowed tells whether only a part of the trace is replayed.
+func (c *replayCmd) windowed() bool { return c.From != "" || c.To != "" }
+
+func (c *replayCmd) validateWindow() error {
+	return errors.Join(c.From.check("--from", windowTry), c.To.check("--to", windowTry))
+}
+
+// open opens the traces at the part that is to be replayed.
+func (c *replayCmd) open(ctx context.Context, env Env) (*input, error) {
+	in, err := openTraces(ctx, env, c.Traces...)
+	if err != nil || !c.windowed() {
+		return in, err
+	}
+	start := started(in.Headers())
+	window := trace.ReadOptions{From: c.From.at(start), To: c.To.at(start)}
+	if window.To != 0 && window.To <= max(window.From, start) {
+		_ = in.Close() // was not read
+		return nil, usageError(windowTry, "--to %s is not after the beginning of the part", string(c.To))
+	}
+	in.Options(window)
+	return in, nil
+}
+
+// started is when the recording began, in ns since the Unix epoch.
+func started(headers []*trace.Header) int64 {
+	first := int64(math.MaxInt64)
+	for _, h := range headers {
+		if t, err := time.Parse(time.RFC3339Nano, h.Started); err == nil {
+			first = min(first, t.UnixNano())
+		}
+	}
+	return first
+}
+
+// nothing is the error of a part in which nothing was recorded.
+func (c *replayCmd) nothing(events uint64) error {
+	if events > 0 || !c.windowed() {
+		return nil
+	}
+	return fmt.Errorf("nothing was recorded between --from and --to: see trace info for start and span of the trace")
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/retrace-db/retrace/internal/dbtest"
+	"github.com/retrace-db/retrace/replay"
+)
+
+// A part from the middle: what its sessions had set before holds, what was sent
+// before and after is not sent, and the accounting is of the part.
+func TestReplayOfAPart(t *testing.T) {
+	s := dbtest.Postgres15(t)
+	path := selects(t, nil, 2, "set work_mem to '7MB'", "select 1 where current_setting('work_mem') = '7MB'", "select 2")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(ms int64) string { return time.Unix(0, scriptEpoch+ms*1e6).UTC().Format(time.RFC3339Nano) }
+	for _, c := range []struct {
+		name, trace, from, to string
+		more                  []string
+		want                  uint64
+	}{
+		{"file", path, at(2), at(3), nil, 2},
+		{"pipe", "-", at(2), at(3), nil, 2},
+		{"open end", path, at(2), "", nil, 4},
+		{"think", path, at(2), at(3), []string{"--pace", "think"}, 2},
+		{"closed", path, at(2), at(3), []string{"--pace", "closed"}, 2},
+		{"rate", path, at(2), at(3), []string{"--pace", "rate=100/s"}, 2},
+		{"three times", path, at(2), at(3), []string{"--loop", "3"}, 6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append([]string{"replay", c.trace, "--target", s.URL("", ""), "-o", "json", "--from", c.from}, c.more...)
+			if c.to != "" {
+				args = append(args, "--to", c.to)
+			}
+			code, text, talk := ranWith(t.Context(), bytes.NewReader(whole), args...)
+			var sum replay.Summary
+			if err := json.Unmarshal([]byte(text), &sum); err != nil {
+				t.Fatalf("exit %d, %v: %s", code, err, talk)
+			}
+			if code != 0 || sum.Statements != (replay.Tally{Captured: c.want, OK: c.want}) || sum.Diverged != 0 {
+				t.Errorf("exit %d: %+v, %d diverged: %s", code, sum.Statements, sum.Diverged, talk)
+			}
+		})
+	}
+	code, _, talk := ranWith(t.Context(), nil, "replay", path, "--target", s.URL("", ""), "--from", "10h")
+	if code != exitFailed {
+		t.Errorf("nothing to replay: exit %d: %s", code, talk)
+	}
+}
