@@ -47,6 +47,7 @@ type Result struct {
 	Err  string // stderr
 	Took time.Duration
 	CPU  time.Duration // user and system time, all threads
+	RSS  int64         // bytes of memory at the most
 }
 
 // JSON reads what the command wrote to stdout into v.
@@ -94,6 +95,9 @@ func (p *Program) Run(ctx context.Context, args ...string) Result {
 	r := Result{Code: exitCode(err), Out: out.String(), Err: said.String(), Took: time.Since(begun)}
 	if s := cmd.ProcessState; s != nil {
 		r.CPU = s.UserTime() + s.SystemTime()
+		if usage, ok := s.SysUsage().(*syscall.Rusage); ok {
+			r.RSS = usage.Maxrss << 10
+		}
 	}
 	return r
 }
