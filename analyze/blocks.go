@@ -50,11 +50,3 @@ func logs(into []stat.Value, s *sketch, c *clock) []stat.Value {
 // logOf takes what is below the clock's resolution for that: a statement that
 // the one before it overtook has 0.
 func logOf(ns float32) float64 { return math.Log(max(float64(ns), 1)) }
-
-// exponentials turns medians of logarithms back.
-func exponentials(logs []float64) []float64 {
-	for i := range logs {
-		logs[i] = math.Exp(logs[i])
-	}
-	return logs
-}

@@ -121,8 +121,7 @@ func (c *comparison) median(base, run *sketch) *Change {
 		return newChange(metricMedian, byPairs, stat.Median(c.ratios(base, run, &c.base.clock), c.confidence))
 	}
 	c.scratch.base, c.scratch.run = logs(c.scratch.base, base, &c.base.clock), logs(c.scratch.run, run, &c.run.clock)
-	a, b := exponentials(stat.Medians(c.scratch.base)), exponentials(stat.Medians(c.scratch.run))
-	return newChange(metricMedian, byWindows, stat.Samples(a, b, c.confidence))
+	return newChange(metricMedian, byWindows, stat.Samples(stat.Medians(c.scratch.base), stat.Medians(c.scratch.run), c.confidence))
 }
 
 func (c *comparison) tail(base, run *sketch) *Change {

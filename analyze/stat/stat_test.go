@@ -33,6 +33,22 @@ func TestMedianOfTheTextbook(t *testing.T) {
 	near(t, "p", e.P, 0.039, 0.002)
 }
 
+// Permeability of human chorioamnion at term and earlier: Hollander and Wolfe,
+// example 4.1: exact p 0.2544, estimate -0.305, interval (-0.76, 0.15).
+func TestSamplesOfTheTextbook(t *testing.T) {
+	term := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
+	earlier := []float64{1.15, 0.88, 0.90, 0.74, 1.21, 0.95, 0.93, 1.10}
+	e := Samples(term, earlier[:5], 0.95)
+	near(t, "estimate", e.Log, -0.305, 1e-9)
+	near(t, "p", e.P, 0.2544, 0.001)
+	apart, skip := differences(term, earlier[:5]), outside(10, 5, 0.95)
+	near(t, "low", apart[skip], -0.76, 1e-9)
+	near(t, "high", apart[len(apart)-1-skip], 0.15, 1e-9)
+	if !math.IsInf(e.Hi, 1) {
+		t.Error("five windows have an interval")
+	}
+}
+
 // Benjamini and Hochberg, 1995, section 3.1: of fifteen hypotheses the first
 // four are rejected at 0.05.
 func TestBenjaminiHochbergOfThePaper(t *testing.T) {

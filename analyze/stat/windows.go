@@ -2,44 +2,44 @@ package stat
 
 import (
 	"math"
+	"slices"
 
 	"golang.org/x/perf/benchmath"
 )
 
-// Samples estimates the change between two series of figures that are samples
+// Samples estimates the change between two series of logarithms that are samples
 // each: medians of windows, or of whole runs. Nothing is assumed of how they are
-// distributed. The interval is made of those of both sides, and so a wide one.
-// It sorts both.
+// distributed: the test is Mann and Whitney's, and the interval that of the
+// differences between any two (Hodges and Lehmann). It sorts both.
 func Samples(base, run []float64, confidence float64) Estimate {
 	e := Estimate{Lo: math.Inf(-1), Hi: math.Inf(1), P: 1, N: min(len(base), len(run))}
-	e.Blocks = e.N
-	if e.N == 0 {
+	if e.Blocks = e.N; e.N == 0 {
 		return e
 	}
 	thresholds := &benchmath.Thresholds{CompareAlpha: 1 - confidence}
-	a, b := benchmath.NewSample(base, thresholds), benchmath.NewSample(run, thresholds)
-	e.P = benchmath.AssumeNothing.Compare(a, b).P
-	sa, sb := benchmath.AssumeNothing.Summary(a, confidence), benchmath.AssumeNothing.Summary(b, confidence)
-	e.Log = logRatio(sb.Center, sa.Center)
-	if known(sa) && known(sb) {
-		e.Lo, e.Hi = logRatio(sb.Lo, sa.Hi), logRatio(sb.Hi, sa.Lo)
+	e.P = max(benchmath.AssumeNothing.Compare(benchmath.NewSample(base, thresholds), benchmath.NewSample(run, thresholds)).P, unanimous(e.N))
+	apart := differences(base, run)
+	e.Log = middle(apart)
+	if skip := outside(len(base), len(run), confidence); skip >= 0 && unanimous(e.N) <= 1-confidence {
+		e.Lo, e.Hi = apart[skip], apart[len(apart)-1-skip]
 	}
 	return e
 }
 
-// known tells whether the samples were enough for an interval.
-func known(s benchmath.Summary) bool { return !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0) }
+// outside is how many differences are below the interval, and how many above it.
+func outside(base, run int, confidence float64) int {
+	n, m := float64(base), float64(run)
+	return int(math.Floor(n*m/2 - 0.5 - quantile(confidence)*math.Sqrt(n*m*(n+m+1)/12)))
+}
 
-// logRatio of two figures, of which 0 is one too small to be seen.
-func logRatio(over, under float64) float64 {
-	switch {
-	case over == under:
-		return 0
-	case over <= 0:
-		return math.Inf(-1)
-	case under <= 0:
-		return math.Inf(1)
-	default:
-		return math.Log(over / under)
+// differences are those between each of the run and each of the base, in order.
+func differences(base, run []float64) []float64 {
+	out := make([]float64, 0, len(base)*len(run))
+	for _, a := range base {
+		for _, b := range run {
+			out = append(out, b-a)
+		}
 	}
+	slices.Sort(out)
+	return out
 }
