@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // farthest is the largest change that is looked for, as a logarithm: e⁸ is about
@@ -11,40 +13,65 @@ import (
 const farthest = 8
 
 // Quantile estimates how far the q-quantiles of two samples of logarithms are
-// apart. For a shift, each block counts how many of its values lie above the
-// larger quantile of the two, against what its size lets expect. It sorts both.
+// apart. For a shift, each block has a share of its values above the larger
+// quantile of the two, and the shares of one side are ranked among those of the
+// other (Mann and Whitney): what piles up in a few blocks is no change of the
+// tail. It sorts both.
 func Quantile(base, run []Value, q, confidence float64) Estimate {
 	a, b := newTail(base, q), newTail(run, q)
-	e := Estimate{Log: b.at - a.at, N: min(len(base), len(run)), Blocks: min(len(a.scores), len(b.scores))}
-	freedom := max(len(a.scores)+len(b.scores)-2, 1)
-	step := (1/float64(len(base)) + 1/float64(len(run))) / 2 // counts are whole numbers
+	e := Estimate{Log: b.at - a.at, Lo: math.Inf(-1), Hi: math.Inf(1), P: 1, N: min(len(base), len(run)), Blocks: min(len(a.shares), len(b.shares))}
+	if unanimous(e.Blocks) > 1-confidence {
+		return e
+	}
 	at := func(shift float64) float64 {
 		limitA, limitB := a.at, a.at+shift
 		if b.at-shift > a.at {
 			limitA, limitB = b.at-shift, b.at
 		}
-		shareA, varianceA := a.above(limitA)
-		shareB, varianceB := b.above(limitB)
-		d := shareB - shareA
-		d = math.Copysign(max(math.Abs(d)-step, 0), d)
-		switch {
-		case d == 0:
-			return 0
-		case varianceA+varianceB == 0:
-			return math.Inf(int(d / math.Abs(d)))
-		default:
-			return d / math.Sqrt(varianceA+varianceB)
-		}
+		return ranked(a.above(limitA), b.above(limitB))
 	}
-	limit := critical(confidence, freedom, e.Blocks)
-	e.P = pValue(at(0), freedom, e.Blocks)
-	if math.IsInf(limit, 1) {
-		e.Lo, e.Hi = math.Inf(-1), limit
-		return e
-	}
+	e.P = min(max(2*stats.StdNormal.CDF(-math.Abs(at(0))), unanimous(e.Blocks)), 1)
+	limit := quantile(confidence)
 	e.Lo = crossing(at, limit, e.Log-farthest, e.Log)
 	e.Hi = crossing(at, -limit, e.Log, e.Log+farthest)
 	return e
+}
+
+// ranked is how many standard deviations the values of b rank above those of a,
+// ties by the average.
+func ranked(a, b []float64) float64 {
+	type value struct {
+		x     float64
+		fromB bool
+	}
+	all := make([]value, 0, len(a)+len(b))
+	for _, x := range a {
+		all = append(all, value{x, false})
+	}
+	for _, x := range b {
+		all = append(all, value{x, true})
+	}
+	slices.SortFunc(all, func(a, b value) int { return cmp.Compare(a.x, b.x) })
+	sum, ties := 0.0, 0.0
+	for i := 0; i < len(all); {
+		j := i
+		for j < len(all) && all[j].x == all[i].x {
+			j++
+		}
+		t := float64(j - i)
+		ties += t*t*t - t
+		for rank := float64(i+1+j) / 2; i < j; i++ {
+			if all[i].fromB {
+				sum += rank
+			}
+		}
+	}
+	n, m := float64(len(a)), float64(len(b))
+	variance := n * m / 12 * ((n + m + 1) - ties/((n+m)*(n+m-1)))
+	if !(variance > 0) { // all alike
+		return 0
+	}
+	return (sum - m*(n+m+1)/2) / math.Sqrt(variance)
 }
 
 // tail is a sample, the largest first.
@@ -52,15 +79,15 @@ type tail struct {
 	values []Value
 	at     float64 // its quantile
 	dense  []int32
-	scores []float64
+	shares []float64
 	sizes  []float64
 }
 
 func newTail(values []Value, q float64) *tail {
 	slices.SortFunc(values, func(a, b Value) int { return cmp.Compare(b.X, a.X) })
 	t := &tail{values: values}
-	t.scores, t.dense = occupied(values)
-	t.sizes = make([]float64, len(t.scores))
+	t.shares, t.dense = occupied(values)
+	t.sizes = make([]float64, len(t.shares))
 	for _, v := range values {
 		t.sizes[t.dense[v.Block]]++
 	}
@@ -71,11 +98,9 @@ func newTail(values []Value, q float64) *tail {
 	return t
 }
 
-// above is the share of the values above a limit, ties by half, and the variance
-// of it as the blocks have it.
-func (t *tail) above(limit float64) (share, variance float64) {
-	clear(t.scores)
-	total := 0.0
+// above is the share of each block's values above a limit, ties by half.
+func (t *tail) above(limit float64) []float64 {
+	clear(t.shares)
 	for _, v := range t.values {
 		if v.X < limit {
 			break
@@ -84,28 +109,22 @@ func (t *tail) above(limit float64) (share, variance float64) {
 		if v.X == limit {
 			score = 0.5
 		}
-		t.scores[t.dense[v.Block]] += score
-		total += score
+		block := t.dense[v.Block]
+		t.shares[block] += score / t.sizes[block]
 	}
-	n, blocks := float64(len(t.values)), float64(len(t.scores))
-	share = total / n
-	for i, s := range t.scores {
-		d := s - share*t.sizes[i]
-		variance += d * d
-	}
-	return share, variance / (n * n) * blocks / max(blocks-1, 1)
+	return t.shares
 }
 
 // occupied numbers the blocks that have values.
-func occupied(values []Value) (scores []float64, dense []int32) {
+func occupied(values []Value) (empty []float64, dense []int32) {
 	for _, v := range values {
 		for int(v.Block) >= len(dense) {
 			dense = append(dense, -1)
 		}
 		if dense[v.Block] < 0 {
-			dense[v.Block] = int32(len(scores))
-			scores = append(scores, 0)
+			dense[v.Block] = int32(len(empty))
+			empty = append(empty, 0)
 		}
 	}
-	return scores, dense
+	return empty, dense
 }
