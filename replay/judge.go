@@ -160,8 +160,10 @@ func (s *Summary) warn(p *player) {
 	if s.OrderReleased > 0 {
 		warn("%d transactions were not replayed in the recorded order of commits: what they had to wait for was not over after %s (--order-wait)", s.OrderReleased, p.order.limit)
 	}
-	if stalls := p.stalls.Load(); stalls > 0 {
-		warn("retrace itself stood still %d times, for %s in all", stalls, roughly(p.stalled.Load()))
+	kept, n, total := p.stalls.all()
+	s.Stalls = kept
+	if n > 0 {
+		warn("retrace itself stood still %d times, for %s in all, first %.1f s after the start: what was measured then says nothing of the target", n, roughly(int64(total)), kept[0].AtS)
 	}
 }
 

@@ -58,7 +58,7 @@ type player struct {
 	begun    atomic.Bool    // the clock runs: schedule is settled
 	opening  sync.WaitGroup // sessions that connect before that
 
-	stalls, stalled atomic.Int64 // how often, and for how long, this process stood still
+	stalls stalls
 
 	mu      sync.Mutex
 	playing map[*session]struct{}

@@ -41,29 +41,3 @@ func (g *Progress) Now() Snapshot {
 	}
 	return s
 }
-
-const (
-	stallEvery = 100 * time.Millisecond
-	stallLimit = 500 * time.Millisecond
-)
-
-// watchStalls notices when this process stood still: a suspended machine or a
-// stopped process is no fault of the target.
-func (p *player) watchStalls(done <-chan struct{}) {
-	tick := time.NewTicker(stallEvery)
-	defer tick.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			now := time.Now() // the tick's own time may be old
-			if d := now.Sub(last); d > stallLimit {
-				p.stalls.Add(1)
-				p.stalled.Add(int64(d))
-			}
-			last = now
-		}
-	}
-}

@@ -130,7 +130,7 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 		defer timer.Stop()
 	}
 	done := make(chan struct{})
-	go p.watchStalls(done)
+	go p.stalls.watch(done)
 	p.sessions.Go(p.source.run)
 	p.sessions.Wait()
 	close(done)

@@ -54,6 +54,8 @@ type Summary struct {
 	LagUS           *Spread `json:"lag_us"`
 	BusyUS          *Spread `json:"busy_us"` // the part of the lag that the target made
 
+	Stalls []Stall `json:"stalls"` // when retrace itself stood still, the first 100; null where it never did
+
 	Accounted bool     `json:"accounted"` // captured is the sum of the outcomes, everywhere
 	Valid     bool     `json:"valid"`
 	KeptUp    *bool    `json:"kept_up"` // null where there is no schedule

@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,6 +110,45 @@ func TestResponseTimeShowsAFreeze(t *testing.T) {
 	}
 	if after.Service.P99 > 0.1e6 {
 		t.Errorf("service p99 is %.0f µs: one statement alone should have waited", after.Service.P99)
+	}
+}
+
+// RP-22: a replay that was stopped for a while says so, and when, and does not
+// count as valid.
+func TestAStoppedReplaySaysSo(t *testing.T) {
+	s := bank(t)
+	target := s.Clone(t)
+	path := filepath.Join(t.TempDir(), "t.trace")
+	steady(t, s, path, 100, 5)
+	var out bytes.Buffer
+	replaying := retrace.Command("replay", path, "--target", target.URL("", ""), "-o", "json", "-q")
+	replaying.Stdout = &out
+	if err := replaying.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const at, stopped = 2 * time.Second, 1500 * time.Millisecond
+	time.Sleep(at)
+	if err := replaying.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(stopped)
+	if err := replaying.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaying.Wait(); err != nil {
+		t.Error(err)
+	}
+	var r program.Replayed
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	sums(t, r)
+	if len(r.Stalls) == 0 || r.Valid {
+		t.Fatalf("valid %v, stalls %v", r.Valid, r.Stalls)
+	}
+	longest := slices.MaxFunc(r.Stalls, func(a, b program.Stall) int { return cmp.Compare(a.S, b.S) })
+	if longest.S < stopped.Seconds()*0.9 || longest.AtS > at.Seconds()+1 {
+		t.Errorf("stalls %v", r.Stalls)
 	}
 }
 

@@ -79,6 +79,13 @@ type Replayed struct {
 	Valid          bool             `json:"valid"`
 	KeptUp         bool             `json:"kept_up"`
 	Why            []string         `json:"why"`
+	Stalls         []Stall          `json:"stalls"`
+}
+
+// Stall is when and for how long the program itself stood still.
+type Stall struct {
+	AtS float64 `json:"at_s"`
+	S   float64 `json:"s"`
 }
 
 // Side is one run's figures in a report of analyze.
