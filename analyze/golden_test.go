@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -116,6 +117,59 @@ func TestGoldenText(t *testing.T) {
 func quoted4(s string) string {
 	q := fmt.Sprintf("%+q", s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}
+
+func TestGoldenMarkdownAndCSV(t *testing.T) {
+	for name, r := range reports() {
+		var md, table bytes.Buffer
+		if err := (Text{Top: 6 - len(r.Runs), Escape: quoted4}).Markdown(&md, r); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".md", md.Bytes())
+		if err := CSV(&table, r, quoted4); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".csv", table.Bytes())
+	}
+}
+
+// SQL, labels and error codes are foreign: no markup of theirs becomes markup of
+// the report, no formula of theirs one of a spreadsheet.
+func TestForeignTextStaysText(t *testing.T) {
+	const evil = "=cmd|' /C calc'!A0 <script>alert(1)</script> [x](javascript:y) | @everyone `code` **b**\n"
+	in := recording()
+	a := New(Options{})
+	// folding would change it: it is given as the text of the row
+	a.addEvents(evil, in, []trace.Event{with(ev(1, selectOne, 0, 5), status(trace.Error, evil)), ev(1, selectOne, 10, 15)})
+	a.addEvents("b", runOf("closed"), []trace.Event{ev(1, selectOne, 0, 5)})
+	a.index.rows[0].sql = evil
+	r := a.Report()
+	var md, table bytes.Buffer
+	if err := (Text{Escape: quoted4}).Markdown(&md, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"<script", "[x](", "@everyone", " `code", "0 **b**"} {
+		if strings.Contains(md.String(), bad) {
+			t.Errorf("%q stands in\n%s", bad, md.String())
+		}
+	}
+	if err := CSV(&table, r, quoted4); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&table).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if len(row) != len(rows[0]) {
+			t.Errorf("%d cells, not %d: %q", len(row), len(rows[0]), row)
+		}
+		for _, c := range row {
+			if strings.HasPrefix(c, "=") {
+				t.Errorf("a formula: %q", c)
+			}
+		}
+	}
 }
 
 func TestGoldenJSON(t *testing.T) {

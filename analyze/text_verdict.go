@@ -45,16 +45,16 @@ func (p *page) sentence(c *Comparison, total *Change) string {
 	var s string
 	switch {
 	case len(c.Why) > 0:
-		s = "NOT COMPARABLE: " + strings.Join(c.Why, "; ")
+		s = "NOT COMPARABLE: " + p.Escape(strings.Join(c.Why, "; "))
 	case total.Pct == nil:
-		s = strings.ToUpper(string(total.Verdict)) + ": " + value(total.Why)
+		s = strings.ToUpper(string(total.Verdict)) + ": " + p.Escape(value(total.Why))
 	default:
 		s = fmt.Sprintf("%s: all statements together take %s", strings.ToUpper(string(total.Verdict)), p.amount(total))
 		if us := value(total.TimeUS); us != 0 {
 			s += ", " + gain(us)
 		}
 		if total.Verdict == Indeterminate {
-			s += ": " + value(total.Why)
+			s += ": " + p.Escape(value(total.Why))
 		}
 	}
 	var parts []string
@@ -88,14 +88,14 @@ func (p *page) changes(runs []Figures) {
 		s := fmt.Sprintf("%s %s", p.label(i), f.Change.Verdict)
 		switch {
 		case f.Median == nil:
-			s += ": " + value(f.Change.Why)
+			s += ": " + p.Escape(value(f.Change.Why))
 		case f.Change == f.Tail:
 			s += fmt.Sprintf(": p99 %s; median %s", p.amount(f.Tail), p.amount(f.Median))
 		default:
 			s += ": median " + p.amount(f.Median)
 		}
 		if f.Change.Verdict == Indeterminate {
-			s += ": " + value(f.Change.Why)
+			s += ": " + p.Escape(value(f.Change.Why))
 		}
 		if f.Change.TimeUS != nil && (f.Change.Verdict == Improved || f.Change.Verdict == Degraded) {
 			s += ", " + gain(*f.Change.TimeUS)

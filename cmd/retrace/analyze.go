@@ -23,8 +23,8 @@ type analyzeCmd struct {
 	Confidence  *percentage `placeholder:"P%" help:"Comparing: how sure to be of a verdict (95%)."`
 	MaxDiverged *percentage `placeholder:"P%" help:"Comparing: how many statements may differ from the recording, or fail and not in the first run, before there is nothing to compare (1%)."`
 	FailIf      []gateFlag  `placeholder:"COND" sep:"none" help:"Exit with 4 if this is so, such as 'any degraded' or 'p99 > +10%'; see Gates in the README. May be repeated."`
-	Output      string      `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the report (${default})."`
-	Top         int         `placeholder:"N" help:"Show the N costliest statements only (20 in text, all in json)."`
+	Output      string      `short:"o" enum:"text,json,md,csv" default:"text" placeholder:"text|json|md|csv" help:"Form of the report: text, json, md for a pull request, csv for a spreadsheet (${default})."`
+	Top         int         `placeholder:"N" help:"Show the N costliest statements only (20 in text and md, all in json and csv)."`
 	Quiet       bool        `short:"q" help:"No progress on stderr."`
 }
 
@@ -46,6 +46,7 @@ retrace analyze runs/
 retrace analyze --min-effect 10% before.run after.run
 retrace analyze --fail-if 'any degraded' --fail-if 'p99 > +10%' before.run after.run
 retrace analyze --where 'table:orders -app:nightly' monday.trace
+retrace analyze -o md before.run after.run >comment.md
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
 }
 
@@ -148,14 +149,22 @@ func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, name
 }
 
 func (c *analyzeCmd) print(env Env, r *analyze.Report) error {
-	if c.Output == "json" {
-		if c.Top > 0 && c.Top < len(r.Fingerprints) {
-			r.Fingerprints = r.Fingerprints[:c.Top]
-		}
-		return printJSON(env.Out, r)
+	if all := c.Output == "json" || c.Output == "csv"; all && c.Top > 0 && c.Top < len(r.Fingerprints) {
+		r.Fingerprints = r.Fingerprints[:c.Top]
 	}
+	text := analyze.Text{Top: c.Top, Width: columnsOf(env), Escape: escape}
 	out := bufio.NewWriter(env.Out)
-	err := analyze.Text{Top: c.Top, Width: columnsOf(env), Escape: escape}.Write(out, r)
+	var err error
+	switch c.Output {
+	case "json":
+		return printJSON(env.Out, r)
+	case "csv":
+		err = analyze.CSV(out, r, escape)
+	case "md":
+		err = text.Markdown(out, r)
+	default:
+		err = text.Write(out, r)
+	}
 	return errors.Join(err, out.Flush())
 }
 
