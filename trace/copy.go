@@ -15,6 +15,7 @@ type copier struct {
 	w       *Writer
 	options JoinOptions
 	joins   bool    // several traces: the header is none of theirs
+	part    *Part   // of the input; what came before its states does not count
 	head    *Header // of the last segment that was begun
 
 	segments map[string]*Header // being read, by trace
@@ -161,9 +162,12 @@ func (c *copier) amend(w, h *Header) {
 	if c.joins {
 		return
 	}
-	segment, columns := w.Segment, w.Columns
+	id, segment, columns := w.Trace, w.Segment, w.Columns
 	*w = *h
 	w.Segment, w.Columns = segment, columns
+	if c.part != nil {
+		w.Trace, w.Cut = id, c.part
+	}
 }
 
 // beside tells whether another trace is being read: the states of its sessions
@@ -236,9 +240,12 @@ func (c *copier) state(s *State, h *Header) error {
 }
 
 func (c *copier) event(e *Event, h *Header) error {
-	s, _, err := c.session(e.Session, h)
+	s, fresh, err := c.session(e.Session, h)
 	if err != nil {
 		return err
+	}
+	if fresh && c.part != nil {
+		s.next = e.Ordinal
 	}
 	id, err := c.w.InternEntry(e.Entry)
 	if err != nil {

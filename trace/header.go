@@ -44,6 +44,7 @@ type Header struct {
 	Source        *Source  `json:"source,omitempty"`
 	Run           *Run     `json:"run,omitempty"`
 	Joined        []string `json:"joined,omitempty"`  // the traces that this one was made of
+	Cut           *Part    `json:"cut,omitempty"`     // what this one is a part of
 	Columns       []string `json:"columns,omitempty"` // of event blocks
 
 	Extra map[string]json.RawMessage `json:"-"`
@@ -89,7 +90,7 @@ func (h *Header) IsRun() bool { return h.Run != nil }
 // known are the keys of Header itself.
 var known = []string{
 	"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
-	"made_by", "tool", "started", "paused_from", "sample", "restore", "only", "timing", "source", "run", "joined", "columns",
+	"made_by", "tool", "started", "paused_from", "sample", "restore", "only", "timing", "source", "run", "joined", "cut", "columns",
 }
 
 type plainHeader Header

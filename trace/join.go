@@ -38,7 +38,7 @@ type Joined struct {
 // and segments of the size that any trace has. If not, a segment begins only
 // where one of the input does and no other trace is being read beside it.
 func Join(r *Reader, out io.Writer, o JoinOptions) (*Joined, error) {
-	c, err := newCopier(r, out, o)
+	c, err := newCopier(r, out, o, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,8 @@ func Join(r *Reader, out io.Writer, o JoinOptions) (*Joined, error) {
 	return c.result(), err
 }
 
-func newCopier(r *Reader, out io.Writer, o JoinOptions) (*copier, error) {
+// newCopier begins a copy; part, if any, makes its header that of a part.
+func newCopier(r *Reader, out io.Writer, o JoinOptions, part func(*Header)) (*copier, error) {
 	h, columns, err := joinedHeader(r)
 	if err != nil {
 		return nil, err
@@ -57,6 +58,10 @@ func newCopier(r *Reader, out io.Writer, o JoinOptions) (*copier, error) {
 	c := &copier{
 		reader: r, options: o, head: h, joins: h.Trace != r.Header().Trace, anchor: startedAt(h),
 		sessions: map[uint64]*followed{}, holes: newHoles(), segments: map[string]*Header{},
+	}
+	if part != nil {
+		part(h)
+		c.part = h.Cut
 	}
 	columns.Now = func() int64 { return c.anchor }
 	if r.follower != nil {

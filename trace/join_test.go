@@ -315,7 +315,7 @@ func TestJoinFollowing(t *testing.T) {
 		must(t, err)
 		r := NewReader(bytes.NewReader(in.Bytes()), "x")
 		r.Follow(still{})
-		c, err := newCopier(r, &out, JoinOptions{})
+		c, err := newCopier(r, &out, JoinOptions{}, nil)
 		must(t, err)
 		c.w.maxBlocks, c.w.limit = rapid.IntRange(3, 10).Draw(t, "max"), rapid.IntRange(40, 2000).Draw(t, "limit")
 		must(t, c.run())

@@ -179,7 +179,7 @@ func (r *Reader) step(s *source) {
 	}
 	err := s.advance()
 	if errors.Is(err, io.EOF) && s.table != nil && !s.opened {
-		s.opened, s.front = true, s.table.states()
+		s.opened, s.front = true, r.window.tell(s.table.states())
 		return
 	}
 	if errors.Is(err, io.EOF) {

@@ -28,7 +28,6 @@ type source struct {
 	route  *route    // nil for pipes
 	table  *sessions // of a pipe: the sessions before the window
 	opened bool      // the states at its beginning are known
-	began  bool      // events of it were passed on
 	front  []State   // to be handed out before the next block
 	aside  *Batch    // what they stand before
 }

@@ -9,8 +9,10 @@ import (
 type window struct {
 	from, to int64
 	lanes    uint64
+	sessions map[uint64]bool // nil: all
 
 	waiting map[[2]uint64]bool // events that were passed on without their reply
+	told    map[uint64]bool    // live sessions of which something was
 }
 
 // ReadOptions say what a Reader may leave out.
@@ -28,16 +30,19 @@ type ReadOptions struct {
 	// for all. Readers whose lanes are a partition read each event once between
 	// them.
 	Lanes uint64
+
+	// Sessions asks for these only; none for all.
+	Sessions []uint64
 }
 
 // Options must be called before Next, and after Follow.
 func (r *Reader) Options(o ReadOptions) {
 	r.dec.noValues = o.NoValues
 	r.window = nil
-	if o.From == 0 && o.To == 0 && o.Lanes == 0 {
+	if o.From == 0 && o.To == 0 && o.Lanes == 0 && len(o.Sessions) == 0 {
 		return
 	}
-	w := &window{from: math.MinInt64, to: math.MaxInt64, lanes: math.MaxUint64, waiting: map[[2]uint64]bool{}}
+	w := &window{from: math.MinInt64, to: math.MaxInt64, lanes: math.MaxUint64, waiting: map[[2]uint64]bool{}, told: map[uint64]bool{}}
 	if o.From != 0 {
 		w.from = o.From
 	}
@@ -46,6 +51,15 @@ func (r *Reader) Options(o ReadOptions) {
 	}
 	if o.Lanes != 0 {
 		w.lanes = o.Lanes
+	}
+	if len(o.Sessions) > 0 {
+		w.sessions = map[uint64]bool{}
+		lanes := uint64(0)
+		for _, id := range o.Sessions {
+			w.sessions[id] = true
+			lanes |= lane(id)
+		}
+		w.lanes &= lanes
 	}
 	r.window = w
 	if r.started { // for a pipe's header, which says what the window counts from
@@ -73,15 +87,21 @@ func (w *window) before(h *blockHeader) bool {
 	return h.lanes&w.lanes != 0 && h.first < w.from
 }
 
-func (w *window) has(session uint64) bool { return lane(session)&w.lanes != 0 }
+func (w *window) has(session uint64) bool {
+	return lane(session)&w.lanes != 0 && (w.sessions == nil || w.sessions[session])
+}
 
-// narrow leaves in b what is inside the window. restated says whether states in
-// the middle of their session are of use.
-func (w *window) narrow(b *Batch, restated bool) {
+// narrow leaves in b what is inside the window. Of a session that is known,
+// states are of no more use, nor, early, of one that is older than the window.
+func (w *window) narrow(b *Batch, early bool) {
 	b.Events = slices.DeleteFunc(b.Events, func(e Event) bool { return e.Start < w.from || e.Start >= w.to || !w.has(e.Session) })
 	for i := range b.Events {
-		if e := &b.Events[i]; !e.HasReply {
+		e := &b.Events[i]
+		if !e.HasReply {
 			w.waiting[[2]uint64{e.Session, e.Ordinal}] = true
+		}
+		if w.told[e.Session] = true; e.Entry.Op == OpEnd || e.Entry.Op == OpCancel {
+			delete(w.told, e.Session)
 		}
 	}
 	b.Late = slices.DeleteFunc(b.Late, func(l Late) bool {
@@ -93,6 +113,18 @@ func (w *window) narrow(b *Batch, restated bool) {
 	b.Gaps = slices.DeleteFunc(b.Gaps, func(g Gap) bool { return g.Start < w.from || g.Start >= w.to || !w.has(g.Session) })
 	b.States = slices.DeleteFunc(b.States, func(s State) bool {
 		start := ticked(s.Start, b.Header)
-		return !w.has(s.Session) || start >= w.to || s.Ordinal == 0 && start < w.from || s.Ordinal > 0 && !restated
+		if !w.has(s.Session) || start >= w.to || start < w.from && (s.Ordinal == 0 || early) || w.told[s.Session] {
+			return true
+		}
+		w.told[s.Session] = true
+		return false
 	})
+}
+
+// tell takes note of states that are handed out.
+func (w *window) tell(states []State) []State {
+	for i := range states {
+		w.told[states[i].Session] = true
+	}
+	return states
 }

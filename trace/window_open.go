@@ -25,7 +25,7 @@ type route struct {
 func (s *source) openWindow() error {
 	s.opened = true
 	w := s.r.window
-	s.route = &route{begun: s.began}
+	s.route = &route{begun: !w.bounded()}
 	if !w.bounded() {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (s *source) openWindow() error {
 	for {
 		err := o.advance()
 		if errors.Is(err, io.EOF) {
-			s.front = table.states()
+			s.front = w.tell(table.states())
 			return nil
 		}
 		if err != nil {

@@ -6,7 +6,7 @@ import "math"
 // before everything else.
 func (r *Reader) windowed() {
 	for _, s := range r.sources {
-		s.key, s.began = math.MinInt64, !r.window.bounded()
+		s.key = math.MinInt64
 		if s.in != nil && r.window.bounded() {
 			s.table = r.sessions()
 		}
@@ -36,17 +36,16 @@ func (s *source) inside(b *Batch) bool {
 	if s.table != nil && !b.Header.IsRun() {
 		led = s.lead(b)
 	}
-	w.narrow(b, s.began)
+	w.narrow(b, s.table != nil && !s.opened)
 	if b.size() == 0 {
 		return false
 	}
-	s.began = s.began || len(b.Events) > 0
 	if s.table == nil {
 		return true
 	}
 	if !s.opened {
 		s.opened = true
-		s.front = s.table.states()
+		s.front = w.tell(s.table.states())
 	} else if len(b.Events) > 0 {
 		s.front = s.table.some(led)
 	}

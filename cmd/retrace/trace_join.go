@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 
 	"github.com/retrace-db/retrace/trace"
@@ -78,6 +79,15 @@ func (c *copyFlags) validate(try string) error {
 }
 
 func (c *copyFlags) run(ctx context.Context, env Env, verb string, inputs []string, try string) error {
+	return c.copy(ctx, env, verb, inputs, try, func(r *trace.Reader, out io.Writer, o trace.JoinOptions) (*trace.Joined, error) {
+		return trace.Join(r, out, o)
+	})
+}
+
+// copyFunc writes what a verb makes of its input.
+type copyFunc func(r *trace.Reader, out io.Writer, o trace.JoinOptions) (*trace.Joined, error)
+
+func (c *copyFlags) copy(ctx context.Context, env Env, verb string, inputs []string, try string, do copyFunc) error {
 	r, err := openTraces(ctx, env, inputs...)
 	if err != nil {
 		return err
@@ -90,7 +100,7 @@ func (c *copyFlags) run(ctx context.Context, env Env, verb string, inputs []stri
 	progress := env.watch(verb, c.Quiet, func() step {
 		return step{Words: fmt.Sprintf("%.1f million events", float64(events.Load())/1e6)}
 	})
-	joined, err := trace.Join(r.Reader, out, trace.JoinOptions{Tick: func(n uint64) error {
+	joined, err := do(r.Reader, out, trace.JoinOptions{Tick: func(n uint64) error {
 		events.Store(n)
 		return r.ctx.Err()
 	}})
