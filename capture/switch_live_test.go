@@ -3,7 +3,9 @@ package capture
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/retrace-db/retrace/internal/dbtest"
 	"github.com/retrace-db/retrace/trace"
@@ -118,5 +120,64 @@ func checkStates(t *testing.T, rec *recording) {
 	want := []string{"idle: s0 s1 s2 s3 s4 ", "idle: s1 s2 s3 s4 late"}
 	if !slices.Equal(all, want) {
 		t.Errorf("states\n%q\nwant\n%q", all, want)
+	}
+}
+
+// Switched on and off all the time under load, a recording holds whole
+// transactions, and nothing counts as lost.
+func TestSwitchingUnderLoad(t *testing.T) {
+	server := bank(t)
+	rec := newRecording(t)
+	proxy, stop := through(t, server.Addr, Options{Recorder: rec.Recorder})
+	over, switched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(switched)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			if !rec.Stop() {
+				rec.Start(nil)
+			}
+		}
+	}()
+	bench, err := dbtest.RunPgbench(t.Context(), proxy, "-n", "-c", "8", "-T", "3")
+	close(over)
+	<-switched
+	stop()
+	if err != nil || bench.Failed > 0 {
+		t.Fatalf("%+v %v", bench, err)
+	}
+	events, _ := rec.events()
+	v := verified(t, t, rec.out.b.Bytes())
+	r := rec.Recorded()
+	if r.Totals.Gaps != 0 || r.Faults != 0 || v.LeftOut == 0 || v.LeftOut != r.Totals.LeftOut || v.Statements == 0 || len(v.Headers) < 3 {
+		t.Errorf("%+v\n%+v", r, v)
+	}
+	for id, session := range events {
+		whole(t, id, session)
+	}
+	t.Logf("%d transactions; %d statements recorded, %d events left out, %d segments", bench.Transactions, v.Statements, v.LeftOut, len(v.Headers))
+}
+
+// whole checks that a session's events stop and go on outside of transactions.
+func whole(t *testing.T, id uint64, session []trace.Event) {
+	t.Helper()
+	state := byte('I')
+	for i, e := range session {
+		jump := i > 0 && e.Ordinal != session[i-1].Ordinal+1
+		begins := strings.HasPrefix(strings.ToUpper(e.Entry.SQL()), "BEGIN") || !e.Entry.Op.Statement()
+		if jump && (state != 'I' || !begins && e.State != 'I') {
+			t.Errorf("session %x: event %d, %s, follows a pause in state %c", id, e.Ordinal, e.Entry.SQL(), state)
+		}
+		if !e.HasReply {
+			t.Errorf("session %x: event %d has no reply", id, e.Ordinal)
+		}
+		state = e.State
+	}
+	if state != 'I' {
+		t.Errorf("session %x ends in state %c", id, state)
 	}
 }

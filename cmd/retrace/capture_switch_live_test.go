@@ -171,3 +171,59 @@ func checkSwitchedTrace(t *testing.T, file string) {
 		t.Errorf("info does not tell:\n%s", text)
 	}
 }
+
+// RP-07, to the end: a replay of what was recorded in two pieces of one session
+// has the settings and prepared statements of each, also those that came while
+// recording was off.
+func TestReplayOfARecordingInPieces(t *testing.T) {
+	source, target := dbtest.Postgres15(t), dbtest.Postgres15(t)
+	for _, s := range []*dbtest.Server{source, target} {
+		s.Psql(t, "create schema a; create schema b; create table a.t (n int primary key, who text default 'a'); create table b.t (n int primary key, who text default 'b')")
+	}
+	control := freeAddr(t)
+	c := startCapture(t, source.URL("", ""), "--paused", "--control", control)
+	app := c.connect(source)
+	prepare := func(name string) {
+		if _, err := app.Prepare(t.Context(), name, "insert into t (n) values ($1)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(t, app, "set search_path = a")
+	prepare("first")
+	execute(t, app, "begin")
+	order(t, control, "/start")
+	execute(t, app, "select 1") // of a transaction that began before
+	execute(t, app, "commit")
+	for n := range 5 {
+		execute(t, app, "first", n)
+	}
+	execute(t, app, "begin")
+	execute(t, app, "first", 5)
+	order(t, control, "/stop")
+	execute(t, app, "first", 6)
+	execute(t, app, "commit") // of a transaction that ends afterwards
+	execute(t, app, "set search_path = b")
+	prepare("second")
+	execute(t, app, "deallocate first")
+	order(t, control, "/start")
+	for n := range 5 {
+		execute(t, app, "second", n)
+	}
+	execute(t, app, "insert into t (n) values (10)")
+	_ = app.Close(t.Context())
+	c.end()
+	if c.code != 0 {
+		t.Fatalf("exit %d\n%s", c.code, c.talk)
+	}
+	for _, pace := range []string{"original", "closed"} {
+		code, text, talk := ranWith(t.Context(), nil, "replay", c.file, "--target", target.URL("", ""), "--pace", pace)
+		if code != 0 {
+			t.Errorf("%s: exit %d\n%s%s", pace, code, text, talk)
+		}
+		const both = "select who, n from a.t union all select who, n from b.t order by 1, 2"
+		if got, want := target.Psql(t, both), source.Psql(t, both); got != want {
+			t.Errorf("%s: replayed to\n%s\nnot\n%s", pace, got, want)
+		}
+		target.Psql(t, "truncate a.t, b.t")
+	}
+}
