@@ -22,9 +22,12 @@ func TestCommitOrderIsKept(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		h := drawHistory(r)
 		block := rapid.IntRange(200, 4000).Draw(r, "block")
-		o := Options{Pace: rapid.SampledFrom([]string{PaceOriginal, PaceClosed}).Draw(r, "pace")}
-		if o.Pace == PaceOriginal {
+		o := Options{Pace: rapid.SampledFrom([]string{PaceOriginal, PaceThink, PaceClosed, PaceRate}).Draw(r, "pace")}
+		switch o.Pace {
+		case PaceOriginal, PaceThink:
 			o.Speed = 100
+		case PaceRate:
+			o.Rate = 5000
 		}
 		slow := rapid.IntRange(0, 1000).Draw(r, "slow")
 		var s *Summary
@@ -38,7 +41,7 @@ func TestCommitOrderIsKept(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tp := newTape(t, func(_ *trace.Header, o *trace.WriterOptions) { o.BlockBytes = block })
 			h.write(tp)
-			s = play(t, tp, f, commitOrder, func(to *Options) { to.Pace, to.Speed = o.Pace, o.Speed })
+			s = play(t, tp, f, commitOrder, func(to *Options) { to.Pace, to.Speed, to.Rate = o.Pace, o.Speed, o.Rate })
 		})
 		if !s.Accounted || s.OrderReleased != 0 || s.Statements.OK != s.Statements.Captured {
 			r.Errorf("%+v", s)
