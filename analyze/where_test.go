@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -147,5 +148,27 @@ func BenchmarkCollectWhere(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		c.event(&events[i&(len(events)-1)], shop)
+	}
+}
+
+// BenchmarkAnalyzeWhere reads a trace from memory and counts half of it.
+func BenchmarkAnalyzeWhere(b *testing.B) {
+	const events = 2_000_000
+	var file bytes.Buffer
+	writeTrace(b, &file, captured, events, 1000)
+	for _, where := range []string{"op:select took>100us", "db:shop -table:t1"} {
+		b.Run(where, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				f, err := filter.Parse(where)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := New(Options{Where: f}).Add("t", trace.NewReader(bytes.NewReader(file.Bytes()), "bench"), nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)*events/b.Elapsed().Seconds(), "stmt/s")
+		})
 	}
 }
