@@ -126,6 +126,7 @@ func (h *Header) add(o *Header) {
 	} else {
 		h.Joined = append(h.Joined, o.Trace)
 	}
+	h.chosen(o)
 	if startedAt(o) < startedAt(h) {
 		h.Started = o.Started
 	}
@@ -145,6 +146,23 @@ func (h *Header) add(o *Header) {
 	s.Listen = union(s.Listen, o.Source.Listen)
 	s.Target = strings.Join(union(strings.Fields(s.Target), strings.Fields(o.Source.Target)), " ")
 	h.Source = &s
+}
+
+// chosen keeps what is true of both: how much was to be recorded, and where a
+// copy of the server, if it is one, should begin.
+func (h *Header) chosen(o *Header) {
+	if h.Sample == 0 || o.Sample > 0 && o.Sample < h.Sample {
+		h.Sample = o.Sample
+	}
+	if h.Only != o.Only {
+		h.Only = "" // gaps say what was left out
+	}
+	switch {
+	case h.Restore == nil || o.Restore == nil || h.Restore.SystemIdentifier != o.Restore.SystemIdentifier:
+		h.Restore = nil
+	case startedAt(o) < startedAt(h):
+		h.Restore = o.Restore
+	}
 }
 
 func union(a, b []string) []string {

@@ -228,6 +228,27 @@ func TestJoinedHeader(t *testing.T) {
 	}
 }
 
+// What is said of all must be true of each.
+func TestJoinedHeaderClaims(t *testing.T) {
+	early, late := &Restore{LSN: "0/1", SystemIdentifier: "7"}, &Restore{LSN: "0/2", SystemIdentifier: "7"}
+	for _, c := range []struct{ a, b, want Header }{
+		{Header{Sample: 0.5, Only: "op:select"}, Header{Sample: 0.1, Only: "op:select"}, Header{Sample: 0.1, Only: "op:select"}},
+		{Header{}, Header{Sample: 0.1, Only: "op:select"}, Header{Sample: 0.1}},
+		{Header{Started: "2026-01-02T00:00:02Z", Restore: late}, Header{Started: "2026-01-02T00:00:01Z", Restore: early}, Header{Restore: early}},
+		{Header{Restore: early}, Header{Restore: &Restore{SystemIdentifier: "8"}}, Header{}},
+		{Header{Restore: early}, Header{}, Header{}},
+		{Header{Timing: TimingOriginal}, Header{Timing: TimingClosedLoop}, Header{Timing: TimingClosedLoop}},
+		{Header{PausedFrom: "2026-01-02T00:00:00Z"}, Header{}, Header{}},
+	} {
+		h := c.a
+		h.add(&c.b)
+		if h.Sample != c.want.Sample || h.Only != c.want.Only || h.Restore != c.want.Restore || h.PausedFrom != c.want.PausedFrom ||
+			c.want.Timing != "" && h.Timing != c.want.Timing {
+			t.Errorf("%+v and %+v: %+v", c.a, c.b, h)
+		}
+	}
+}
+
 func TestJoinRefuses(t *testing.T) {
 	file := func(trace string, h Header) string {
 		h.Trace = strings.Repeat(trace, 32)
