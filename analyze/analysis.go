@@ -15,7 +15,7 @@ type Options struct {
 	Where           *filter.Filter // the statements to count; nil: all
 	Alone           bool           // there is one trace only: nothing is kept for comparing
 	Effect          float64        // percent that a change must have to matter; 0: DefaultEffect
-	Confidence      float64        // percent of verdicts that a change comes out in by chance alone is 100 less this; 0: DefaultConfidence
+	Confidence      float64        // percent; 0: DefaultConfidence
 	MaxDiverged     *float64       // percent of statements that may diverge, or fail anew; nil: DefaultMaxDiverged
 }
 

@@ -105,6 +105,10 @@ func (c *comparison) unfit(base, run *Figures) (Verdict, string) {
 			number(run.failures()), number(run.Count), number(base.failures()), number(base.Count), c.base.Label)
 	case len(c.why) > 0:
 		return Incomparable, "the runs cannot be compared"
+	case base.Count == 0:
+		return Incomparable, "not in " + c.base.Label
+	case run.Count == 0:
+		return Incomparable, "not in " + c.run.Label
 	case base.OK == 0:
 		return Incomparable, "none succeeded in " + c.base.Label
 	case run.OK == 0:

@@ -82,8 +82,8 @@ func (p *page) codes(codes []string, counts map[string]uint64) string {
 func (p *page) changes(runs []Figures) {
 	for i := 1; i < len(runs); i++ {
 		f := &runs[i]
-		if f.Change == nil {
-			continue
+		if f.Change == nil || f.Change.Verdict == Incomparable && len(p.r.Comparisons[i-1].Why) > 0 {
+			continue // or the headline has said it
 		}
 		s := fmt.Sprintf("%s %s", p.label(i), f.Change.Verdict)
 		switch {

@@ -226,6 +226,21 @@ func TestOrderOfStatements(t *testing.T) {
 	}
 }
 
+// A statement that only one run has is no news of speed.
+func TestStatementsOfOneRunOnly(t *testing.T) {
+	l := load{seconds: 10, perSecond: 20, statements: []*trace.Entry{fast}, us: 300}
+	a := New(Options{})
+	a.addEvents("before", recording(), l.events(1))
+	l.statements = []*trace.Entry{slow}
+	a.addEvents("after", runOf("closed"), l.events(2))
+	for _, f := range a.Report().Fingerprints {
+		want := map[string]string{fast.Text: "not in after", slow.Text: "not in before"}[f.SQL]
+		if *f.Verdict != Incomparable || *f.Change.Why != want || f.Change.TimeUS != nil {
+			t.Errorf("%s: %+v, want %q", f.SQL, *f.Change, want)
+		}
+	}
+}
+
 // The options are what they say.
 func TestLimits(t *testing.T) {
 	l := load{seconds: 60, perSecond: 40, statements: []*trace.Entry{fast}, us: 300}
