@@ -25,7 +25,7 @@ func main() {
 	defer stop()
 	b := &bench{}
 	path := flag.String("retrace", "bin/retrace", "the program to measure")
-	only := flag.String("only", "capture,memory,read,replay,pace,verdicts,truth", "which groups of rows")
+	only := flag.String("only", "capture,memory,read,replay,pace,verdicts,truth,sessions", "which groups of rows")
 	soak := flag.Duration("soak", 0, "instead, record 32 clients for so long and watch memory")
 	flag.IntVar(&b.rounds, "rounds", 5, "rounds")
 	flag.DurationVar(&b.each, "duration", 5*time.Second, "how long each measurement takes")
@@ -67,10 +67,11 @@ var groups = map[string]func(*bench, context.Context) error{
 
 	"verdicts": (*bench).verdictRows,
 	"truth":    (*bench).truthRows,
+	"sessions": (*bench).sessionRows,
 }
 
 // serverless groups need nothing but this machine.
-var serverless = []string{"verdicts", "truth"}
+var serverless = []string{"verdicts", "truth", "sessions"}
 
 func (b *bench) run(ctx context.Context, only []string) error {
 	if slices.ContainsFunc(only, func(name string) bool { return !slices.Contains(serverless, name) }) {
