@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"time"
 
 	"github.com/retrace-db/retrace/trace"
 )
@@ -25,7 +23,7 @@ func (c *replayCmd) open(ctx context.Context, env Env) (*input, error) {
 	if err != nil || !c.windowed() {
 		return in, err
 	}
-	start := started(in.Headers())
+	start := in.Started()
 	window := trace.ReadOptions{From: c.From.at(start), To: c.To.at(start)}
 	if window.To != 0 && window.To <= max(window.From, start) {
 		_ = in.Close() // was not read
@@ -33,17 +31,6 @@ func (c *replayCmd) open(ctx context.Context, env Env) (*input, error) {
 	}
 	in.Options(window)
 	return in, nil
-}
-
-// started is when the recording began, in ns since the Unix epoch.
-func started(headers []*trace.Header) int64 {
-	first := int64(math.MaxInt64)
-	for _, h := range headers {
-		if t, err := time.Parse(time.RFC3339Nano, h.Started); err == nil {
-			first = min(first, t.UnixNano())
-		}
-	}
-	return first
 }
 
 // nothing is the error of a part in which nothing was recorded.

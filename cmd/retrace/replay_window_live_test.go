@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/retrace-db/retrace/internal/dbtest"
 	"github.com/retrace-db/retrace/replay"
+	"github.com/retrace-db/retrace/trace"
 )
 
 // A part from the middle: what its sessions had set before holds, what was sent
@@ -52,5 +55,26 @@ func TestReplayOfAPart(t *testing.T) {
 	code, _, talk := ranWith(t.Context(), nil, "replay", path, "--target", s.URL("", ""), "--from", "10h")
 	if code != exitFailed {
 		t.Errorf("nothing to replay: exit %d: %s", code, talk)
+	}
+}
+
+// A run of several loops is a sound trace that the other verbs read.
+func TestReplayInALoop(t *testing.T) {
+	s := dbtest.Postgres15(t)
+	path := selects(t, nil, 2, "select 1", "select 2")
+	run := filepath.Join(t.TempDir(), "loops.run")
+	code, text, talk := ranWith(t.Context(), nil, "replay", path, "--target", s.URL("", ""), "-w", run, "--loop", "3")
+	if code != 0 || !strings.Contains(text, "\nloop 3: ") || strings.Contains(text, "loop 4") {
+		t.Errorf("exit %d: %s%s", code, text, talk)
+	}
+	if code, text, talk := ranWith(t.Context(), nil, "trace", "verify", run); code != 0 {
+		t.Errorf("verify: exit %d: %s%s", code, text, talk)
+	}
+	info, err := trace.Info(run)
+	if err != nil || info.Statements != 12 || info.Sessions != 6 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if code, text, talk := ranWith(t.Context(), nil, "analyze", "a="+run, "b="+run); code != 0 || !strings.Contains(text, "12") {
+		t.Errorf("analyze: exit %d: %s%s", code, text, talk)
 	}
 }
