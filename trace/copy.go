@@ -25,6 +25,7 @@ type copier struct {
 
 	live     *sessions // at their states; nil if nobody can follow them
 	sessions map[uint64]*followed
+	passed   map[uint64]bool // live sessions that are not asked for
 	holes    holes
 	damage   []Damage // what the reader could not know
 	count    uint64
@@ -75,6 +76,9 @@ func (c *copier) take(b *Batch) error {
 		}
 	}
 	for i := range b.Gaps {
+		if c.passed[b.Gaps[i].Session] {
+			continue
+		}
 		c.holes.explain(&b.Gaps[i])
 		if c.live != nil {
 			c.live.gap(&b.Gaps[i])
@@ -220,7 +224,26 @@ func (c *copier) session(id uint64, h *Header) (s *followed, fresh bool, err err
 	return s, fresh, nil
 }
 
+// passes tells whether a session is not asked for. s is its state, nil where
+// that is not known.
+func (c *copier) passes(id uint64, s *State) bool {
+	if c.options.keep == nil || c.sessions[id] != nil {
+		return false
+	}
+	pass, known := c.passed[id]
+	if !known {
+		pass = !c.options.keep(id, s)
+		if pass {
+			c.passed[id] = true
+		}
+	}
+	return pass
+}
+
 func (c *copier) state(s *State, h *Header) error {
+	if c.passes(s.Session, s) {
+		return nil
+	}
 	live, fresh, err := c.session(s.Session, h)
 	if err != nil {
 		return err
@@ -240,6 +263,12 @@ func (c *copier) state(s *State, h *Header) error {
 }
 
 func (c *copier) event(e *Event, h *Header) error {
+	if c.passes(e.Session, nil) {
+		if op := e.Entry.Op; op == OpEnd || op == OpCancel {
+			delete(c.passed, e.Session)
+		}
+		return nil
+	}
 	s, fresh, err := c.session(e.Session, h)
 	if err != nil {
 		return err
@@ -275,6 +304,9 @@ func (c *copier) event(e *Event, h *Header) error {
 }
 
 func (c *copier) late(l *Late) error {
+	if c.passed[l.Session] {
+		return nil
+	}
 	if c.live != nil {
 		c.live.late(l)
 	}

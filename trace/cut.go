@@ -16,12 +16,19 @@ type Part struct {
 	From     string   `json:"from,omitempty"` // RFC 3339, UTC; nothing if it goes from its start
 	To       string   `json:"to,omitempty"`
 	Sessions []uint64 `json:"sessions,omitempty"` // if not all
+	Where    string   `json:"where,omitempty"`    // filter that chose sessions
 }
 
 // CutOptions say which part of a trace Cut takes.
 type CutOptions struct {
 	From, To int64    // ns since the Unix epoch, as in ReadOptions
 	Sessions []uint64 // none: all
+
+	// Keep chooses sessions by their state, nil where that is not known; Where
+	// is that choice in words, for the header.
+	Keep  func(session uint64, s *State) bool
+	Where string
+
 	JoinOptions
 }
 
@@ -34,6 +41,7 @@ var ErrNothing = errors.New("the trace has no event there")
 // says what was cut from what.
 func Cut(r *Reader, out io.Writer, o CutOptions) (*Joined, error) {
 	r.Options(ReadOptions{From: o.From, To: o.To, Sessions: o.Sessions})
+	o.keep = o.Keep
 	c, err := newCopier(r, out, o.JoinOptions, func(h *Header) {
 		h.Cut = partOf(h, &o)
 		h.Trace, h.Segment, h.Continues = h.Cut.id(), 0, false
@@ -54,7 +62,7 @@ func Cut(r *Reader, out io.Writer, o CutOptions) (*Joined, error) {
 }
 
 func partOf(h *Header, o *CutOptions) *Part {
-	p := &Part{Of: h.Trace, Sessions: o.Sessions}
+	p := &Part{Of: h.Trace, Sessions: o.Sessions, Where: o.Where}
 	text := func(ns int64) string {
 		if ns == 0 {
 			return ""

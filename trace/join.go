@@ -16,6 +16,8 @@ type JoinOptions struct {
 	// Tick is called after each block with the events copied so far; an error
 	// of it ends the copying.
 	Tick func(events uint64) error
+
+	keep func(session uint64, s *State) bool // nil: all; s is nil where it is not known
 }
 
 // Joined says what a joined trace holds, and what could not be read for it.
@@ -57,7 +59,7 @@ func newCopier(r *Reader, out io.Writer, o JoinOptions, part func(*Header)) (*co
 	}
 	c := &copier{
 		reader: r, options: o, head: h, joins: h.Trace != r.Header().Trace, anchor: startedAt(h),
-		sessions: map[uint64]*followed{}, holes: newHoles(), segments: map[string]*Header{},
+		sessions: map[uint64]*followed{}, passed: map[uint64]bool{}, holes: newHoles(), segments: map[string]*Header{},
 	}
 	if part != nil {
 		part(h)

@@ -87,6 +87,17 @@ func (f *Filter) NeedsState() bool {
 	return f.any(func(k *key) bool { return k.ofState != nil })
 }
 
+// OnlySessions tells whether the filter asks about nothing but sessions: db,
+// user, app, session. Then it chooses whole sessions; see MatchSession.
+func (f *Filter) OnlySessions() bool {
+	return !f.any(func(k *key) bool { return k.ofState == nil && k.name != "session" })
+}
+
+// MatchSession tells whether a session is meant by a filter about sessions only.
+func (f *Filter) MatchSession(id uint64, s *trace.State) bool {
+	return f.Match(&trace.Event{Session: id}, s)
+}
+
 func (f *Filter) any(is func(*key) bool) bool {
 	if f == nil {
 		return false

@@ -342,3 +342,18 @@ func TestDiverged(t *testing.T) {
 		t.Errorf("diverged:yes: %v", err)
 	}
 }
+
+func TestFiltersOfSessions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"db:shop -user:x session:17 app:*": true, "db:shop op:select": false, "took>1s": false, "status:ok": false, "-table:a": false,
+	} {
+		f, err := Parse(text)
+		if err != nil || f.OnlySessions() != want {
+			t.Errorf("%s: %v, %v", text, f.OnlySessions(), err)
+		}
+	}
+	f, err := Parse("db:shop session:17,18")
+	if err != nil || !f.MatchSession(17, shop) || f.MatchSession(19, shop) || f.MatchSession(17, nil) || f.MatchSession(17, &trace.State{Database: "x"}) {
+		t.Errorf("sessions are not told apart: %v", err)
+	}
+}
