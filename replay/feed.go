@@ -12,7 +12,7 @@ import (
 // one before ended, and its sessions have ids of their own.
 type feed struct {
 	in    *trace.Reader
-	again func() (*trace.Reader, error)
+	again func(trace.ReadOptions) (*trace.Reader, error)
 	loops int // how often, at least 1
 	loop  int // from 0
 	shift int64
@@ -50,7 +50,7 @@ func (f *feed) more() bool { return f.loop+1 < f.loops }
 // rewind begins the next loop, whose first event is to stand that much later than
 // it was recorded.
 func (f *feed) rewind(shift int64) error {
-	in, err := f.again()
+	in, err := f.again(trace.ReadOptions{})
 	if err != nil {
 		return err
 	}

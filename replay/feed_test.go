@@ -41,7 +41,7 @@ func TestLoop(t *testing.T) {
 			late := tp.session(9500*ms, nil)
 			late.query(10*time.Second, 0, "select 3")
 			recorded := tp.reader()
-			again := func() (*trace.Reader, error) {
+			again := func(trace.ReadOptions) (*trace.Reader, error) {
 				return trace.NewReader(bytes.NewReader(tp.buf.Bytes()), "again"), nil
 			}
 			var run bytes.Buffer

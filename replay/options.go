@@ -41,7 +41,7 @@ type Options struct {
 	// to count its sessions and to replay it again. Both are nil where it can be
 	// read only once.
 	Known *trace.Summary
-	Again func() (*trace.Reader, error)
+	Again func(trace.ReadOptions) (*trace.Reader, error)
 
 	Check bool // compare the checksums of results with the recorded ones, and write them into the run
 

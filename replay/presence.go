@@ -9,12 +9,18 @@ type presence struct {
 	most   int
 }
 
-// block takes the events of a block. Within one, which spans a second at most,
-// all count as open.
-func (c *presence) block(events []trace.Event) {
+// block takes what a block holds. Within one, which spans a second at most, all
+// count as open; sessions that were open before are, with no event.
+func (c *presence) block(b *trace.Batch) {
 	if c.open == nil {
 		c.open = map[uint64]struct{}{}
 	}
+	for i := range b.States {
+		if s := &b.States[i]; s.Ordinal > 0 {
+			c.open[s.Session] = struct{}{}
+		}
+	}
+	events := b.Events
 	c.closed = c.closed[:0]
 	for i := range events {
 		switch e := &events[i]; e.Entry.Op {
@@ -33,17 +39,16 @@ func (c *presence) block(events []trace.Event) {
 
 // peak counts the most sessions a trace has open at once, reading only when
 // they begin and end.
-func peak(again func() (*trace.Reader, error)) (int, error) {
-	in, err := again()
+func peak(again func(trace.ReadOptions) (*trace.Reader, error)) (int, error) {
+	in, err := again(trace.ReadOptions{NoValues: true})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = in.Close() }()
-	in.Options(trace.ReadOptions{NoValues: true})
 	var c presence
 	var b trace.Batch
 	for in.Next(&b) == nil { // what is wrong with it is said when it is replayed
-		c.block(b.Events)
+		c.block(&b)
 	}
 	return c.most, nil
 }

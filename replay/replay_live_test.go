@@ -363,7 +363,9 @@ func TestLiveFullTarget(t *testing.T) {
 	s := dbtest.Postgres15(t, "max_connections=250")
 	full := dbtest.Postgres15(t, "max_connections=20")
 	recorded := many(t, s, 200)
-	again := func() (*trace.Reader, error) { return trace.NewReader(bytes.NewReader(recorded), "again"), nil }
+	again := func(trace.ReadOptions) (*trace.Reader, error) {
+		return trace.NewReader(bytes.NewReader(recorded), "again"), nil
+	}
 	_, err := liveRun(t, recorded, full.URL("", ""), func(o *Options) {
 		o.Known, o.Again = &trace.Summary{Totals: trace.Totals{Sessions: 200}}, again
 	})

@@ -141,7 +141,7 @@ func (l *look) block(b *trace.Batch) {
 			l.Missing += g.Events()
 		}
 	}
-	l.crowd.block(b.Events)
+	l.crowd.block(b)
 	for i := range b.Events {
 		l.event(&b.Events[i])
 	}

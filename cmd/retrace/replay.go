@@ -152,7 +152,7 @@ func (c *replayCmd) Run(ctx context.Context, env Env) error {
 
 // one replays the trace once. Without a summary nothing was replayed.
 func (c *replayCmd) one(ctx context.Context, env Env, t turn) (*replay.Summary, []trace.Damage, error) {
-	in, err := c.open(ctx, env)
+	in, err := c.open(ctx, env, trace.ReadOptions{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,8 +220,8 @@ func (c *replayCmd) look(o *replay.Options) {
 		return // replaying says what is wrong
 	}
 	o.Known = known
-	o.Again = func() (*trace.Reader, error) {
-		again, err := c.open(context.Background(), Env{}) // files only
+	o.Again = func(o trace.ReadOptions) (*trace.Reader, error) {
+		again, err := c.open(context.Background(), Env{}, o) // files only
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retrace-db/retrace/replay"
+	"github.com/retrace-db/retrace/trace"
 )
 
 // dryReport is the JSON of a dry run.
@@ -31,7 +32,7 @@ func (c *replayCmd) dryRun(ctx context.Context, env Env, series []turn) error {
 	if err := c.wouldWrite(series); err != nil {
 		return err
 	}
-	in, err := c.open(ctx, env)
+	in, err := c.open(ctx, env, trace.ReadOptions{})
 	if err != nil {
 		return err
 	}

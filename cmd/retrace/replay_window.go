@@ -18,18 +18,20 @@ func (c *replayCmd) validateWindow() error {
 }
 
 // open opens the traces at the part that is to be replayed.
-func (c *replayCmd) open(ctx context.Context, env Env) (*input, error) {
+func (c *replayCmd) open(ctx context.Context, env Env, o trace.ReadOptions) (*input, error) {
 	in, err := openTraces(ctx, env, c.Traces...)
-	if err != nil || !c.windowed() {
+	if err != nil {
 		return in, err
 	}
-	start := in.Started()
-	window := trace.ReadOptions{From: c.From.at(start), To: c.To.at(start)}
-	if window.To != 0 && window.To <= max(window.From, start) {
-		_ = in.Close() // was not read
-		return nil, usageError(windowTry, "--to %s is not after the beginning of the part", string(c.To))
+	if c.windowed() {
+		start := in.Started()
+		o.From, o.To = c.From.at(start), c.To.at(start)
+		if o.To != 0 && o.To <= max(o.From, start) {
+			_ = in.Close() // was not read
+			return nil, usageError(windowTry, "--to %s is not after the beginning of the part", string(c.To))
+		}
 	}
-	in.Options(window)
+	in.Options(o)
 	return in, nil
 }
 
