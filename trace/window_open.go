@@ -74,7 +74,8 @@ func (s *source) skipSegments() error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(blocks, func(p placed) bool { return p.kind == kindEvents && p.last >= s.r.window.from }) {
+		inside := func(p placed) bool { return (p.kind == kindEvents || p.kind == kindGaps) && p.last >= s.r.window.from }
+		if slices.ContainsFunc(blocks, inside) {
 			return nil
 		}
 		s.refs = s.refs[1:]
