@@ -51,9 +51,13 @@ type measures struct {
 	divergedOther   uint64 // events that are no statements
 	diverging       divergences
 	preparedAgain   uint64
-	orderReleased   uint64     // transactions that started before one they should have waited for was over
-	order           *histogram // waits for other transactions
-	lag, late, busy *histogram // late: schedule error; busy: the rest of the lag
+	retries         uint64            // transactions sent again, each time
+	retriedLater    uint64            // transactions that took more than one attempt
+	notRetried      map[string]uint64 // serialization failures after which nothing was sent again
+	retry           *histogram        // from the first attempt's start to the last one's end
+	orderReleased   uint64            // transactions that started before one they should have waited for was over
+	order           *histogram        // waits for other transactions
+	lag, late, busy *histogram        // late: schedule error; busy: the rest of the lag
 	service         *histogram
 }
 
@@ -61,7 +65,7 @@ func newMeasures() measures {
 	return measures{
 		errors: map[string]uint64{}, reasons: map[string]uint64{},
 		eventErrors: map[string]uint64{}, eventReasons: map[string]uint64{},
-		order: newHistogram(), lag: newHistogram(), late: newHistogram(), busy: newHistogram(), service: newHistogram(),
+		notRetried: map[string]uint64{}, retry: newHistogram(), order: newHistogram(), lag: newHistogram(), late: newHistogram(), busy: newHistogram(), service: newHistogram(),
 	}
 }
 
@@ -191,6 +195,31 @@ func (a *account) ordered(session uint64, wait time.Duration, kept bool) {
 	s.mu.Unlock()
 }
 
+// retry counts that a transaction is sent again.
+func (a *account) retry(session uint64) {
+	s := a.of(session)
+	s.mu.Lock()
+	s.retries++
+	s.mu.Unlock()
+}
+
+// retried counts a transaction that took several attempts.
+func (a *account) retried(session uint64, took int64) {
+	s := a.of(session)
+	s.mu.Lock()
+	s.retriedLater++
+	s.measures.retry.record(took)
+	s.mu.Unlock()
+}
+
+// notRetried counts a serialization failure that stays.
+func (a *account) notRetried(session uint64, why string) {
+	s := a.of(session)
+	s.mu.Lock()
+	s.measures.notRetried[why]++
+	s.mu.Unlock()
+}
+
 func (a *account) sessionFailed() {
 	a.mu.Lock()
 	a.failed++
@@ -221,6 +250,7 @@ func (m *measures) merge(o *measures) {
 		{m.reasons, o.reasons},
 		{m.eventErrors, o.eventErrors},
 		{m.eventReasons, o.eventReasons},
+		{m.notRetried, o.notRetried},
 	} {
 		for word := range maps.Keys(pair.from) {
 			pair.to[word] += pair.from[word]
@@ -236,6 +266,9 @@ func (m *measures) merge(o *measures) {
 	m.divergedOther += o.divergedOther
 	m.diverging.merge(&o.diverging)
 	m.preparedAgain += o.preparedAgain
+	m.retries += o.retries
+	m.retriedLater += o.retriedLater
+	m.retry.merge(o.retry)
 	m.orderReleased += o.orderReleased
 	m.order.merge(o.order)
 	m.lag.merge(o.lag)

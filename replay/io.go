@@ -112,6 +112,9 @@ func (s *session) understand(b []byte, now int64) {
 	if s.pending() == nil {
 		s.free, s.unread = now, 0
 	}
+	if s.attempt.on && s.idle() {
+		s.conclude()
+	}
 	s.release()
 	if err != nil {
 		s.lose(now, reasonProtocol)
@@ -168,6 +171,7 @@ func (s *session) linger(until int64) {
 	} else {
 		s.line.Pause(until)
 	}
+	s.tryAgain()
 }
 
 // landed waits for outstanding replies when nothing more is to be sent.
@@ -212,6 +216,7 @@ func (s *session) lose(now int64, reason string) {
 // die closes the connection and says what becomes of the events to come.
 func (s *session) die(status trace.Status, why string) {
 	s.dead, s.status = why, status
+	s.attempt = attempt{again: s.attempt.again}
 	if s.connected {
 		_ = s.line.Close()
 	}

@@ -31,6 +31,7 @@ func (p *player) summary(o *Options, source string, elapsed time.Duration) *Summ
 		PreparedAgain: m.preparedAgain, Compared: m.compared, Diverged: m.diverged,
 		DivergedStatus: m.divergedStatus, DivergedRows: m.divergedRows, DivergedOther: m.divergedOther,
 		ServiceUS: m.service.spread(), ScheduleErrorUS: m.late.spread(), LagUS: m.lag.spread(), BusyUS: m.busy.spread(),
+		Retries: m.retries, Retried: m.retriedLater, RetriedUS: m.retry.spread(), NotRetried: m.notRetried,
 		Dangerous: p.source.perils,
 		Order:     cmp.Or(o.Order, OrderSession), OrderReleased: m.orderReleased, OrderWaited: uint64(m.order.count()), OrderWaitUS: m.order.spread(),
 		Valid: true, Why: []string{}, Warnings: []string{},

@@ -27,6 +27,7 @@ type Options struct {
 	Only, Skip     *filter.Filter    // statements to send, and not to send; nil leaves none out
 	ReadOnly       bool              // leave out what may change data
 	UserMap        map[string]string // who logs in for a recorded user; for others it is the Target's
+	Retry          int               // how often a transaction is sent again after a serialization failure
 	AllowDangerous bool              // send even what could harm more than the data, see sqltext.Danger
 
 	Order     string        // OrderSession or OrderCommit; "" means OrderSession
@@ -73,6 +74,9 @@ func (o *Options) Validate() error {
 	}
 	if err := o.validateOrder(); err != nil {
 		return err
+	}
+	if o.Retry < 0 {
+		return &UsageError{fmt.Sprintf("--retry %d is negative", o.Retry), "--retry 3"}
 	}
 	if o.Only.NeedsReply() || o.Skip.NeedsReply() {
 		return &UsageError{"what is sent cannot be chosen by its reply: status, error, took, rows and bytes are known afterwards", "--only op:select"}

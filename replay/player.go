@@ -43,6 +43,7 @@ type player struct {
 	run       *runWriter // nil when nobody wants the run
 	spill     spill
 	selection selection
+	retries   int               // of a transaction, at most
 	users     map[string]string // by the recorded ones; the others are the target's own
 	gate      *gate             // where sessions begin when others end
 	order     *order            // nil where sessions do not wait for each other
@@ -84,7 +85,7 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	if p.pace.follows() {
 		p.gate = &gate{begin: p.begin, silent: &p.silent, delays: name == PaceThink}
 	}
-	p.selection, p.users = o.selection(), o.UserMap
+	p.selection, p.users, p.retries = o.selection(), o.UserMap, o.Retry
 	if o.Order == OrderCommit {
 		p.order = &order{limit: o.orderWait(), wake: func() { p.source.notify() }}
 	}

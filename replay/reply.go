@@ -25,6 +25,7 @@ func (l listener) Reply(r *pg.Reply) {
 		return
 	}
 	f.answered(r)
+	s.failure(f)
 	if f.parse != nil && f.status != trace.OK {
 		s.prepared.failed(f)
 	}

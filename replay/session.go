@@ -74,6 +74,7 @@ type session struct {
 	prepared  prepared
 	reprepare [][]byte // Parse messages to send before the request
 	aims      []aim
+	attempt   attempt
 	unsynced  bool   // after an error, the server would wait for a Sync
 	unflushed uint64 // first event whose reply nothing has asked for yet; see answerable
 	losing    string
@@ -254,6 +255,7 @@ func (s *session) awaitRecord() {
 		s.line.Pause(0)
 	}
 	s.queue.disarm()
+	s.tryAgain()
 }
 
 // poke makes the session look around. Anybody may call it.
@@ -317,6 +319,9 @@ func (s *session) pending() *flight {
 func (s *session) settle(forced bool) {
 	for s.ring.n > 0 {
 		f := s.ring.at(0)
+		if !forced && s.attempt.holds(f.ordinal) {
+			return
+		}
 		if !f.done || !forced && !f.replied && f.attempted() && s.ring.n < maxUnjoined {
 			return
 		}

@@ -45,11 +45,14 @@ func (s *session) flush() {
 		s.awaitCopyIn()
 	}
 	s.await(last.settled)
+	s.tryAgain()
 	due := s.p.pace.due(s, &first.record)
 	if !s.awaitDue(due) || !s.awaitTurn() {
 		s.leave(due)
 		return
 	}
+	s.tryAgain()
+	s.keep(due)
 	s.decide()
 	s.send(due)
 }
@@ -79,6 +82,11 @@ func (s *session) leave(due int64) {
 
 // board makes a flight of a staged event.
 func (s *session) board(b *staged, due int64) *flight {
+	if s.attempt.again {
+		if f := s.reboard(b.ordinal); f != nil {
+			return f
+		}
+	}
 	f := s.ring.push()
 	f.ordinal, f.op, f.entry, f.start, f.due, f.free = b.ordinal, b.op, b.entry, b.start, due, s.free
 	f.last = b.flags&flagRequestEnd != 0

@@ -34,8 +34,11 @@ type Summary struct {
 	OrderWaited   uint64  `json:"order_waited"`   // transactions that waited for others
 	OrderWaitUS   *Spread `json:"order_wait_us"`  // how long; null where none did
 
-	Retries       uint64 `json:"retries"`
-	PreparedAgain uint64 `json:"prepared_again"` // statements prepared late, their Parse having been skipped
+	Retries       uint64            `json:"retries"`        // attempts beyond the first, in no other count
+	Retried       uint64            `json:"retried"`        // transactions that took several attempts
+	RetriedUS     *Spread           `json:"retried_us"`     // from their first attempt's start to the last one's end
+	NotRetried    map[string]uint64 `json:"not_retried"`    // serialization failures that stayed, by reason
+	PreparedAgain uint64            `json:"prepared_again"` // statements prepared late, their Parse having been skipped
 
 	Compared       uint64  `json:"compared"` // statements with an outcome on both sides
 	Diverged       uint64  `json:"diverged"`

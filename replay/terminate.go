@@ -17,6 +17,7 @@ func (s *session) terminate(r *record) {
 		s.await(r.ordinal) // the server ended it then; now it has not
 	}
 	s.await(r.settled)
+	s.tryAgain()
 	due := s.p.pace.due(s, r)
 	if r.flags&flagSkip == 0 && !s.awaitDue(due) || s.dead != "" {
 		s.leave(due)
@@ -84,6 +85,7 @@ func (s *session) hangUp(now int64, why string) {
 func (s *session) finish() {
 	if s.talk != nil && s.dead == "" { // the trace ends before the session
 		s.landed()
+		s.tryAgain()
 		s.leaveOpen()
 	}
 	s.settle(true)

@@ -36,6 +36,7 @@ type replayCmd struct {
 	From                moment        `placeholder:"WHEN" help:"Replay from here on: since the start of the trace, such as 10m, or a time such as 2026-05-04T14:00:00Z. Sessions open then connect first, with what they had prepared and set (the start)."`
 	To                  moment        `placeholder:"WHEN" help:"Replay what starts before this, as --from (the end)."`
 	Loop                int           `default:"1" placeholder:"N" help:"Replay the trace N times in a row, as one run (${default}); its sessions are new ones in each."`
+	Retry               int           `placeholder:"N" help:"Send a transaction again, up to N times, after a serialization failure or a deadlock that was not recorded."`
 	Order               string        `enum:"session,commit" default:"session" placeholder:"session|commit" help:"Order between sessions: none but the pace's, or each transaction starts after those that had committed before it started (${default})."`
 	OrderWait           time.Duration `placeholder:"D" help:"With order commit: a transaction waits no longer than this for others, which is then counted (5s)."`
 	Duration            time.Duration `placeholder:"D" help:"Stop sending after this time, such as 10m; the rest is counted as unsent."`
@@ -69,7 +70,7 @@ func (*replayCmd) Examples() string {
 retrace replay monday.trace --target postgres://postgres@candidate --speed 2 --duration 10m
 retrace replay monday.trace --target postgres://postgres@candidate --pace closed -o json
 retrace replay monday.trace --target postgres://postgres@candidate --pace rate=500/s
-retrace replay monday.trace --target postgres://postgres@candidate --speed 10 --order commit
+retrace replay monday.trace --target postgres://postgres@candidate --speed 10 --order commit --retry 3
 retrace replay monday.trace --target postgres://postgres@candidate --pace think --max-gap 5s
 retrace replay monday.trace --target postgres://postgres@candidate --dry-run
 retrace replay monday.trace --target postgres://postgres@candidate --read-only --skip 'app:nightly table:audit'
@@ -113,6 +114,8 @@ func (c *replayCmd) Validate() error {
 		return usageError(replayTry+" --order commit --order-wait 5s", "--order-wait %s is negative", c.OrderWait)
 	case c.OrderWait != 0 && c.Order != replay.OrderCommit:
 		return usageError(replayTry+" --order commit --order-wait 5s", "--order-wait has no meaning without --order commit")
+	case c.Retry < 0:
+		return usageError(replayTry+" --retry 3", "--retry %d is negative", c.Retry)
 	case c.emptyUser():
 		return usageError(replayTry+" --user-map app=app_test", "--user-map wants two names, as RECORDED=USER")
 	case c.Duration < 0:
@@ -184,7 +187,7 @@ func (c *replayCmd) options(t turn) replay.Options {
 	o := replay.Options{
 		Target: t.target, Duration: c.Duration, Tool: "retrace " + toolVersion(), Label: t.label, Number: t.number,
 		Only: c.Only.Filter, Skip: c.Skip.Filter, ReadOnly: c.ReadOnly, AllowDangerous: c.AllowDangerous, UserMap: c.UserMap,
-		Order: c.Order, OrderWait: c.OrderWait, Check: c.Check, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
+		Retry: c.Retry, Order: c.Order, OrderWait: c.OrderWait, Check: c.Check, AllowCapturedTarget: c.AllowCapturedTarget, Fault: replayFault,
 	}
 	c.pace(&o)
 	return o

@@ -71,6 +71,10 @@ func replayText(s *replay.Summary) string {
 	if s.PreparedAgain > 0 {
 		line("%d statements were prepared late, since their Parse had been skipped.", s.PreparedAgain)
 	}
+	if s.Retries > 0 {
+		line("%d transactions were sent again, %d times in all; these attempts are counted nowhere else.", s.Retried, s.Retries)
+	}
+	counted(line, "serialization failures after which nothing was sent again", s.NotRetried)
 	if s.Order == replay.OrderCommit {
 		line("Order of commits: %d transactions waited for others, %d were let go out of order.", s.OrderWaited, s.OrderReleased)
 	}
@@ -160,6 +164,7 @@ func spreads(s *replay.Summary) string {
 		spread *replay.Spread
 	}{
 		{"service time", s.ServiceUS},
+		{"transactions with retries", s.RetriedUS},
 		{"wait for other transactions", s.OrderWaitUS},
 		{"lag behind the schedule", s.LagUS},
 		{"  of that, session busy", s.BusyUS},
