@@ -118,14 +118,13 @@ func (g *Gate) trips(got float64) bool {
 
 // growth is a change in percent; what grows from nothing grows without bound.
 func growth(base, got float64) float64 {
-	switch {
-	case base == got:
+	if base == got {
 		return 0
-	case base == 0:
-		return math.Inf(1)
-	default:
-		return 100 * (got/base - 1)
 	}
+	if base == 0 {
+		return math.Inf(1)
+	}
+	return 100 * (got/base - 1)
 }
 
 // figure is a figure with its unit.
