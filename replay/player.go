@@ -57,6 +57,7 @@ type player struct {
 	stop     context.CancelFunc
 	now      atomic.Int32   // phase
 	begun    atomic.Bool    // the clock runs: schedule is settled
+	started  chan struct{}  // closed then
 	opening  sync.WaitGroup // sessions that connect before that
 
 	stalls stalls
@@ -73,6 +74,7 @@ func newPlayer(ctx context.Context, o *Options, name string, in *trace.Reader) *
 	p := &player{
 		check: o.Check, clock: o.Clock, connector: o.connect, account: newAccount(o.Loops), fault: o.Fault,
 		schedule: schedule{speed: 1}, logins: make(chan struct{}, maxLogins), playing: map[*session]struct{}{},
+		started: make(chan struct{}),
 	}
 	if p.connector == nil {
 		p.connector = serverConnector{o.Target}

@@ -125,6 +125,7 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 		p.gate.start(&p.schedule)
 	}
 	p.begun.Store(true)
+	close(p.started)
 	if o.Duration > 0 {
 		timer := time.AfterFunc(time.Duration(p.schedule.base-p.clock.Now())+o.Duration, func() { p.end(expired) })
 		defer timer.Stop()

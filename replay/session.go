@@ -126,6 +126,7 @@ func (s *session) enter() {
 	if s.early {
 		s.ensure()
 		s.p.opening.Done()
+		<-s.p.started
 		return
 	}
 	var r record
