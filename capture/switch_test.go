@@ -131,3 +131,32 @@ func gapsOf(t *rapid.T, b []byte) (left map[uint64]bool, first uint64) {
 		}
 	}
 }
+
+// A session that cannot be understood is a loss only if recording was wanted
+// while it lasted.
+func TestFaultWhileLeftOut(t *testing.T) {
+	for _, started := range []bool{false, true} {
+		d := newDesk(t)
+		d.options.Paused = true
+		d.off.Store(true)
+		d.encoder = newEncoder(d.Recorder)
+		s := d.login()
+		s.client(msgs(query("select 1")), d.tick())
+		s.server([]byte{'Z', 0, 0, 0, 1, 'I'}, d.tick()) // a length that cannot be
+		if s.fault == nil {
+			t.Fatal("no fault")
+		}
+		if started {
+			d.start(nil)
+			d.pause()
+		}
+		s.end(d.tick(), clientGone)
+		if n := len(d.finish()); n != 0 {
+			t.Errorf("%d events", n)
+		}
+		totals := d.encoder.totals()
+		if lost := totals.Gaps == 1 && totals.Missing == 1; lost != started || d.faults.Load() != 1 || totals.LeftOut == 0 {
+			t.Errorf("started %v: %+v", started, totals)
+		}
+	}
+}
