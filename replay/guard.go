@@ -10,6 +10,11 @@ import (
 	"github.com/retrace-db/retrace/trace"
 )
 
+// Guard refuses what Run would refuse of a target, without asking it.
+func Guard(ctx context.Context, o Options, in *trace.Reader) error {
+	return guard(ctx, &o, in.Headers())
+}
+
 // guard refuses to replay a run, which has no requests, and to replay against
 // the very server that was recorded, or against the recorder in front of it.
 func guard(ctx context.Context, o *Options, headers []*trace.Header) error {

@@ -17,6 +17,7 @@ type Survey struct {
 	Source       string   `json:"source"` // identity of the trace
 	Pace         string   `json:"pace"`
 	Speed        *float64 `json:"speed"`
+	Loops        int      `json:"loops"`   // how often the trace is replayed
 	SpanS        float64  `json:"span_s"`  // from the first request to the last
 	TakesS       *float64 `json:"takes_s"` // null where that depends on the target, or on the silence that is cut
 	Sessions     uint64   `json:"sessions"`
@@ -110,6 +111,7 @@ type look struct {
 	omissions map[uint64]*omission
 	first     int64
 	last      int64
+	sent      uint64 // requests
 }
 
 func (l *look) read(ctx context.Context, in *trace.Reader) error {
@@ -191,6 +193,9 @@ func (l *look) event(e *trace.Event) {
 	}
 	reason := l.reason(e, state)
 	l.Events.count(reason)
+	if e.RequestEnd && reason == "" {
+		l.sent++
+	}
 	if op == trace.OpEnd {
 		delete(l.states, e.Session)
 		delete(l.omissions, e.Session)
@@ -250,6 +255,7 @@ func (l *look) probe(e *trace.Event, state *trace.State) {
 // takes says how long the replay would take, where its pace knows.
 func (l *look) takes(o *Options) {
 	seconds := l.SpanS
+	l.Loops = max(o.Loops, 1)
 	switch l.Pace {
 	case PaceOriginal:
 		l.Speed = new(1.0)
@@ -258,14 +264,14 @@ func (l *look) takes(o *Options) {
 		}
 		seconds /= *l.Speed
 	case PaceRate:
-		seconds = float64(l.Requests) / o.Rate
+		seconds = float64(l.sent) / o.Rate
 	default:
 		return
 	}
-	seconds *= float64(max(o.Loops, 1))
 	if o.MaxGap > 0 {
 		return // what is cut shows when the sessions are put in order
 	}
+	seconds *= float64(l.Loops)
 	if o.Duration > 0 {
 		seconds = min(seconds, o.Duration.Seconds())
 	}

@@ -21,7 +21,7 @@ type captureCmd struct {
 	Write          string        `short:"w" required:"" placeholder:"FILE" help:"The trace to write; - is stdout."`
 	Force          bool          `help:"Overwrite FILE."`
 	Duration       time.Duration `placeholder:"D" help:"End by itself after this time, such as 10m, paused or not."`
-	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: 9 bytes per statement, and a hash of every result."`
+	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: up to 9 bytes per statement, and a hash of every result."`
 	Paused         bool          `help:"Pass traffic on without recording until told to start: by SIGUSR1 or --control."`
 	Sample         percentage    `default:"100%" placeholder:"P%" help:"Record this share of the sessions, each whole or not at all (${default})."`
 	Only           whereFlag     `placeholder:"EXPR" help:"Record only what matches, such as 'db:shop -op:select' (see trace cat --where): db, user and app choose whole sessions by how they log in; op, table and text choose statements, beside which transaction control, settings and prepares stay."`

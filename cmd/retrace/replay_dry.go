@@ -102,8 +102,8 @@ func (c *replayCmd) dryText(r *dryReport) string {
 		takes = "less than " + seconds(t.SpanS / *t.Speed * float64(c.Loop)) + ", since silence is cut"
 	}
 	line("Pace %s would take %s.", t.Pace, takes)
-	if c.Loop > 1 {
-		line("It would be replayed %d times in a row.", c.Loop)
+	if t.Loops > 1 {
+		line("The trace would be replayed %d times in a row.", t.Loops)
 	}
 	if r.Replays > 1 {
 		line("There would be %d replays.", r.Replays)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/retrace-db/retrace/internal/target"
+	"github.com/retrace-db/retrace/replay"
 	"github.com/retrace-db/retrace/trace"
 )
 
@@ -161,6 +162,9 @@ func (c *replayCmd) place(all []turn) error {
 // runSeries makes the replays one after the other. One that fails costs the
 // others nothing; a signal or a mistake on the command line ends them all.
 func (c *replayCmd) runSeries(ctx context.Context, env Env, turns []turn) error {
+	if err := c.guard(ctx, env, turns); err != nil {
+		return err
+	}
 	report := seriesReport{Schema: 1, Planned: len(turns), Replays: []seriesEntry{}}
 	var damage []trace.Damage
 	var failed error
@@ -176,6 +180,23 @@ func (c *replayCmd) runSeries(ctx context.Context, env Env, turns []turn) error 
 		}
 	}
 	return errors.Join(c.reportSeries(env, &report), failed, damaged(damage), interrupted(ctx))
+}
+
+// guard finds a target that must not be replayed against before the first
+// replay, not after hours. One that cannot be had fails when its turn comes.
+func (c *replayCmd) guard(ctx context.Context, env Env, turns []turn) error {
+	in, err := openTraces(ctx, env, c.Traces...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // was only read
+	for _, t := range turns[:len(c.Target)] {
+		err := asReplayUsage(replay.Guard(ctx, c.options(t), in.Reader))
+		if exitOf(err) == exitUsage {
+			return err
+		}
+	}
+	return nil
 }
 
 // take makes one replay of a series.

@@ -80,6 +80,18 @@ func TestReplaySeriesWithOneTargetGone(t *testing.T) {
 	}
 }
 
+// The recorded server is refused before the other target's turn.
+func TestReplaySeriesAgainstWhatWasRecorded(t *testing.T) {
+	s := dbtest.Postgres15(t)
+	path := selects(t, &trace.Source{Addresses: []string{"127.0.0.1:1"}}, 1, "select 1")
+	dir := filepath.Join(t.TempDir(), "begun")
+	code, text, talk := ranWith(t.Context(), nil, "replay", path, "--target", "a="+s.URL("", ""), "--target", "b=postgres://127.0.0.1:1",
+		"--before", "touch "+dir, "-q")
+	if _, err := os.Stat(dir); code != exitUsage || err == nil || !strings.Contains(talk, "--allow-captured-target") {
+		t.Errorf("exit %d, %v: %s%s", code, err, text, talk)
+	}
+}
+
 // A signal ends the replay that runs, in good order, and begins no other.
 func TestReplaySeriesThatIsInterrupted(t *testing.T) {
 	s := dbtest.Postgres15(t)

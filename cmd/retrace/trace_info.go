@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/retrace-db/retrace/trace"
@@ -132,6 +133,9 @@ func (r *infoReport) print(w io.Writer) error {
 		size += fmt.Sprintf(", %.2f per statement", *r.BytesPerStatement)
 	}
 	fact("size", "%s", size)
+	if r.Start != nil && slices.Contains(r.Start.Columns, "checksum") {
+		fact("checksums", "of results")
+	}
 	fact("segments", "%d", r.Segments)
 	gaps := "none"
 	if r.Gaps > 0 {
