@@ -44,6 +44,14 @@ func (f *feed) next(b *trace.Batch) error {
 // name is what a session is called in this loop.
 func (f *feed) name(session uint64) uint64 { return trace.LoopSession(session, f.loop) }
 
+// origin is what the trace calls a session of this loop; a dry run has no loops.
+func (f *feed) origin(session uint64) uint64 {
+	if f == nil {
+		return session
+	}
+	return trace.SourceSession(session, f.loop)
+}
+
 // more tells whether another loop follows.
 func (f *feed) more() bool { return f.loop+1 < f.loops }
 

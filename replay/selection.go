@@ -82,7 +82,10 @@ func (src *source) leaveOut(o *omission, e *trace.Event, state *trace.State, byt
 			src.perils[peril]++
 		}
 		if o.session == endNone {
+			named := e.Session
+			e.Session = src.feed.origin(named)
 			o.statement = src.selection.statement(e, state, k, peril)
+			e.Session = named
 			return o.statement
 		}
 	case o.session == endNone && (op == trace.OpFetch || op == trace.OpCopy):

@@ -1,9 +1,11 @@
 package replay
 
 import (
+	"bytes"
 	"testing"
 	"testing/synctest"
 
+	"github.com/retrace-db/retrace/internal/clock"
 	"github.com/retrace-db/retrace/trace"
 	"github.com/retrace-db/retrace/trace/filter"
 )
@@ -197,4 +199,26 @@ func TestRateWithoutFiltered(t *testing.T) {
 			t.Errorf("ten statements at 100/s within %s", d)
 		}
 	})
+}
+
+// A filter means sessions by their numbers in the trace, in every loop.
+func TestSessionFilterInLoops(t *testing.T) {
+	for _, text := range []string{"session:1001", "session:1001 op:select"} {
+		tp := newTape(t)
+		for range 2 {
+			s := tp.session(0, nil)
+			s.query(at(0), ms, "select 1")
+			s.end(at(1))
+		}
+		tp.check(tp.w.Close())
+		f := &fake{}
+		again := func(trace.ReadOptions) (*trace.Reader, error) { return trace.NewReader(bytes.NewReader(tp.buf.Bytes()), "tape"), nil }
+		in, _ := again(trace.ReadOptions{})
+		o := Options{connect: f, Clock: clock.NewTimers(), Pace: PaceClosed, Loops: 3, Again: again, Only: parsed(t, text)}
+		sum, err := Run(t.Context(), in, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustTally(t, sum, Tally{Captured: 6, OK: 3, Filtered: 3})
+	}
 }

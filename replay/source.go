@@ -467,7 +467,7 @@ func (src *source) begin(id uint64, state *trace.State, at int64) *session {
 	s := newSession(src.p, id, state)
 	s.lastStart, s.loop = at, src.feed.loop
 	s.begins()
-	s.omission.session = src.selection.session(id, state)
+	s.omission.session = src.selection.session(src.feed.origin(id), state)
 	src.live[id] = s
 	src.sessions++
 	return s
