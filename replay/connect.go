@@ -134,6 +134,9 @@ func (s *session) ensure() {
 	}
 	if s.state != nil {
 		s.own(s.p.selection.messages(s.state, false))
+		for i := range s.state.Pending { // nobody knows whether it succeeded: until somebody uses it
+			s.prepared.passed(s.state.Pending[i].Message)
+		}
 	}
 	s.free = s.p.clock.Now()
 	s.heard = s.free

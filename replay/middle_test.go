@@ -111,3 +111,19 @@ func TestRecordingGoesOn(t *testing.T) {
 	mustTally(t, play(t, tp, f), Tally{Captured: 3, OK: 3})
 	mustSQL(t, f, []string{"begin", "ROLLBACK", "set a = 1", "select 2", "select 3"})
 }
+
+// A Parse that had no reply when the recording was cut is made up for when its
+// statement is used.
+func TestPendingPrepareIsMadeUpFor(t *testing.T) {
+	tp := newTape(t)
+	s := fromMiddle(tp, trace.State{Transaction: "idle", Pending: []trace.Pending{
+		{Ordinal: 38, Message: join(parse("p1", "select 1"), syncs())}, {Ordinal: 39, Message: join(parse("p2", "select 2"), bind("p2"), execute(), syncs())},
+	}})
+	s.extended(1, trace.OpExecute, join(bind("p1"), execute(), syncs()), 'I')
+	s.event(what{op: trace.OpPrepare, bytes: join(parse("p2", "select 3"), syncs()), at: at(2), took: ms})
+	s.extended(3, trace.OpExecute, join(bind("p2"), execute(), syncs()), 'I')
+	s.end(at(9))
+	f := &fake{}
+	mustTally(t, play(t, tp, f), Tally{Captured: 2, OK: 2})
+	mustSQL(t, f, []string{"select 1", "select 3"})
+}

@@ -212,7 +212,9 @@ func TestSessionFilterInLoops(t *testing.T) {
 		}
 		tp.check(tp.w.Close())
 		f := &fake{}
-		again := func(trace.ReadOptions) (*trace.Reader, error) { return trace.NewReader(bytes.NewReader(tp.buf.Bytes()), "tape"), nil }
+		again := func(trace.ReadOptions) (*trace.Reader, error) {
+			return trace.NewReader(bytes.NewReader(tp.buf.Bytes()), "tape"), nil
+		}
 		in, _ := again(trace.ReadOptions{})
 		o := Options{connect: f, Clock: clock.NewTimers(), Pace: PaceClosed, Loops: 3, Again: again, Only: parsed(t, text)}
 		sum, err := Run(t.Context(), in, o)
