@@ -16,6 +16,7 @@ import (
 type encoder struct {
 	recorder *Recorder
 	w        *trace.Writer
+	file     rotated
 	split    pg.Splitter
 	live     map[uint64]*life
 	messages messages
@@ -70,7 +71,7 @@ func (e *encoder) begin() error {
 		h.Started = rfc3339(e.begins)
 	}
 	w, err := trace.NewWriter(e.recorder.options.Out, h, trace.WriterOptions{Checksums: e.recorder.options.Checksums, States: e.states, Now: e.recorder.options.Now})
-	e.w = w
+	e.w, e.file.at = w, e.recorder.options.Now()
 	return err
 }
 

@@ -146,6 +146,8 @@ func (e *encoder) tick(now int64) {
 		if now >= e.retry && !e.dead {
 			e.restart(now)
 		}
+	case e.w != nil && e.recorder.options.Rotate.due(e.file, e.w.Written(), now):
+		e.rotate(now)
 	case e.w != nil && now-e.flushed >= int64(e.recorder.options.Flush):
 		e.flushed = now
 		e.check(e.w.Flush())

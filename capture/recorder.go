@@ -17,6 +17,7 @@ import (
 // RecorderOptions say where a recording goes. Zero values are usable but for Out.
 type RecorderOptions struct {
 	Out        io.Writer
+	Rotate     Rotate         // when to go on in another file
 	Header     trace.Header   // Source is completed with the server's settings
 	QueueBytes int64          // room between the sessions and the encoder; default 16 MiB
 	EventBytes int            // of one event's bytes that are kept; default pg's

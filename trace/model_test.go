@@ -19,6 +19,7 @@ type model struct {
 	states   []State
 	steps    int
 	tick     int64
+	rotate   func() (io.Writer, error) // if not nil, the trace goes into several files
 }
 
 type modelEvent struct {
@@ -110,6 +111,9 @@ type modelDriver struct {
 func (d *modelDriver) step() {
 	d.m.steps++
 	d.now += rapid.SampledFrom([]int64{0, 1, 300, 999, 1000, 70_000, 5_000_000}).Draw(d.t, "dt")
+	if d.m.rotate != nil && rapid.IntRange(0, 12).Draw(d.t, "rotate") == 0 {
+		d.check(d.w.Rotate(d.m.rotate))
+	}
 	switch k := rapid.IntRange(0, 20).Draw(d.t, "step"); {
 	case k < 9:
 		d.event(rapid.Bool().Draw(d.t, "whole"))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"strconv"
 	"time"
 )
@@ -39,6 +40,14 @@ func segmentTag(trace string, segment int) uint32 {
 // openSegment begins a segment: a fresh dictionary, the start block, and the
 // states of the live sessions.
 func (w *Writer) openSegment() error {
+	if w.next != nil {
+		out, err := w.next()
+		if err != nil {
+			w.seg = segment{begin: w.seg.begin + w.seg.length}
+			return w.fail(err)
+		}
+		w.out, w.next = out, nil
+	}
 	w.dict = newDictionary()
 	w.generation++
 	w.seg = segment{begin: w.seg.begin + w.seg.length, tag: segmentTag(w.header.Trace, w.header.Segment)}
@@ -169,6 +178,24 @@ func (w *Writer) NewSegment(change func(*Header)) error {
 		return w.failed
 	}
 	return w.roll()
+}
+
+// Rotate is NewSegment in another file: next closes the one that has been written
+// and opens it. If that fails, Restart calls it again.
+func (w *Writer) Rotate(next func() (io.Writer, error)) error {
+	if w.failed == nil {
+		_ = w.seal(false) // kept in failed
+	}
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := w.closeSegment(); err != nil {
+		return err
+	}
+	w.header.Segment++
+	w.header.Continues = true
+	w.next = next
+	return w.openSegment()
 }
 
 // roll ends the segment and begins the next one.

@@ -52,6 +52,8 @@ type Writer struct {
 	steady    bool  // only NewSegment begins a segment
 	every     int64 // bytes between checkpoints, at least
 
+	next func() (io.Writer, error) // where the next segment goes, if not to out
+
 	dict       *dictionary
 	generation int
 	sessions   map[uint64]*session
@@ -321,6 +323,9 @@ func (w *Writer) Totals() Totals {
 	t.Bytes = uint64(w.seg.begin + w.seg.length)
 	return t
 }
+
+// Written is how many bytes were.
+func (w *Writer) Written() int64 { return w.seg.begin + w.seg.length }
 
 // Flush writes what is held. A recorder calls it each second.
 func (w *Writer) Flush() error {

@@ -20,6 +20,7 @@ type captureCmd struct {
 	Target         string        `required:"" placeholder:"URL" help:"The database, as postgres://HOST:PORT. Users and passwords are those of the applications."`
 	Write          string        `short:"w" required:"" placeholder:"FILE" help:"The trace to write; - is stdout."`
 	Force          bool          `help:"Overwrite FILE."`
+	Rotate         rotateFlag    `placeholder:"SIZE,TIME" help:"Write numbered files into the new directory that -w names, the next one after this size or time, or whichever comes first: 1GiB, 1h, or 1GiB,1h (never). Each file can be read and replayed by itself, all together are one trace."`
 	Duration       time.Duration `placeholder:"D" help:"End by itself after this time, such as 10m, paused or not."`
 	Check          bool          `help:"Record checksums of results, so that replay --check finds data that differ: up to 9 bytes per statement, and a hash of every result."`
 	Paused         bool          `help:"Pass traffic on without recording until told to start: by SIGUSR1 or --control."`
@@ -51,6 +52,7 @@ retrace capture --listen 127.0.0.1:7000 --target postgres://localhost -w - --dur
 retrace capture --target postgres://db.example:5432 -w peak.trace --paused --control 127.0.0.1:6433
 curl -X POST http://127.0.0.1:6433/start
 retrace capture --target postgres://db.example:5432 -w day.trace --sample 10% --metrics 127.0.0.1:9187
+retrace capture --target postgres://db.example:5432 -w week --rotate 1GiB,1h
 retrace capture --target postgres://admin@db.example:5432/shop -w day.trace --restore-point=monday`
 }
 
@@ -65,7 +67,11 @@ func (c *captureCmd) Validate() error {
 	case c.Sample == 0:
 		return usageError(try+" --sample 10%", "--sample 0%% would record nothing")
 	case c.Only.NeedsReply():
-		return usageError(try+" --only 'db:shop -op:select'", "--only %s asks for what only the reply tells; what is recorded is decided before it comes: filter afterwards, with trace cut or analyze --where", c.Only)
+		return usageError(try+" --only 'db:shop -op:select'", "--only %s asks for what only the reply tells; what is recorded is decided before it comes: filter afterwards, with analyze --where", c.Only)
+	case c.Rotate.set() && c.Write == "-":
+		return usageError(try+" --rotate 1GiB", "--rotate needs a directory: -w - is stdout")
+	case c.Rotate.set() && c.Force:
+		return usageError("retrace capture --target postgres://127.0.0.1:5432 -w new-directory --rotate 1GiB", "--force replaces one file, and --rotate writes many: name a new directory")
 	case c.Write == "-" && c.Output == "json":
 		return usageError(try+" -o json", "-w - and -o json both want stdout")
 	}
@@ -147,6 +153,10 @@ func (c *captureCmd) target(ctx context.Context, env Env) (source, error) {
 }
 
 func (c *captureCmd) create(env Env) (traceOut, error) {
+	if c.Rotate.set() {
+		files, err := trace.CreateRotation(c.Write)
+		return traceOut{files, files}, err
+	}
 	if c.Write != "-" {
 		file, err := trace.Create(c.Write, c.Force)
 		return traceOut{file, file}, err
@@ -160,7 +170,14 @@ func (c *captureCmd) create(env Env) (traceOut, error) {
 // traceOut is where the trace goes.
 type traceOut struct {
 	io.Writer
-	file *trace.File // nil for stdout
+	file traceFile // nil for stdout
+}
+
+// traceFile is a file that gets its name once it is whole, or several.
+type traceFile interface {
+	Name() string
+	Close() error
+	Abandon() error
 }
 
 // done gives the file its name if the trace is whole.

@@ -40,7 +40,7 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 	address := listener.Addr().String()
 	trouble := make(chan error, 16)
 	r.recorder = capture.NewRecorder(capture.RecorderOptions{
-		Out: out, Header: r.header(address), Checksums: r.Check, Now: r.clock.Now, Paused: r.Paused, Sample: float64(r.Sample) / 100, Only: r.Only.Filter, Trouble: trouble,
+		Out: out, Rotate: r.rotation(out), Header: r.header(address), Checksums: r.Check, Now: r.clock.Now, Paused: r.Paused, Sample: float64(r.Sample) / 100, Only: r.Only.Filter, Trouble: trouble,
 	})
 	until, cancel := r.until(ctx)
 	defer cancel()
@@ -71,6 +71,15 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 	progress.Stop()
 	err = errors.Join(err, out.done(unwritten == nil))
 	return errors.Join(err, r.report(unwritten))
+}
+
+// rotation is when to go on in another file of those that are written.
+func (r *recording) rotation(out traceOut) capture.Rotate {
+	files, ok := out.file.(*trace.Rotation)
+	if !ok {
+		return capture.Rotate{}
+	}
+	return capture.Rotate{Bytes: r.Rotate.bytes, Every: r.Rotate.every, Next: files.Next}
 }
 
 func (r *recording) header(listen string) trace.Header {
