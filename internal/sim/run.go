@@ -11,8 +11,8 @@ import (
 const abortedMessage = "current transaction is aborted, commands ignored until end of transaction block"
 
 // ends tells whether a statement may end a failed transaction.
-func (st *Statement) ends() bool {
-	return st.kind == commit || st.kind == rollback || st.kind == rollbackTo
+func (s *Statement) ends() bool {
+	return s.kind == commit || s.kind == rollback || s.kind == rollbackTo
 }
 
 // statement lets a statement, in the meaning of Truth, take its time and meet
