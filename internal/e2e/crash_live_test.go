@@ -28,17 +28,22 @@ func TestKilledRecorderKeepsWhatWasDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for round := range short(20, 3) {
-		t.Run(fmt.Sprint(round), func(t *testing.T) { killUnderLoad(t, s, file) })
+		t.Run(fmt.Sprint(round), func(t *testing.T) { killUnderLoad(t, s, file, round%3 == 1) })
 	}
 }
 
 const flushed = 1200 * time.Millisecond
 
-func killUnderLoad(t *testing.T, s *dbtest.Server, file string) {
+func killUnderLoad(t *testing.T, s *dbtest.Server, file string, rotate bool) {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.trace")
-	c := capture(t, s.URL("", ""), path)
+	torn, args := path+".part", []string(nil)
+	if rotate { // also where a file begins or ends
+		path = filepath.Join(dir, "traces")
+		torn, args = path, []string{"--rotate", "64KiB,700ms"}
+	}
+	c := capture(t, s.URL("", ""), path, args...)
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -58,8 +63,7 @@ func killUnderLoad(t *testing.T, s *dbtest.Server, file string) {
 	if len(done) < 20 {
 		t.Fatalf("pgbench completed only %d transactions in time", len(done))
 	}
-	torn := path + ".part"
-	if _, err := os.Stat(path); err == nil {
+	if _, err := os.Stat(path); err == nil && !rotate {
 		t.Error("a torn trace bears the name of a whole one")
 	}
 	run(t, 5, "trace", "verify", torn)
