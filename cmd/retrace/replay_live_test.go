@@ -94,7 +94,7 @@ func TestReplayOfAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, talk := ranWith(t.Context(), bytes.NewReader(in), "replay", "-", "--target", s.URL("", ""), "-w", "-", "-q")
-	if code != 0 || talk != "" {
+	if code != 0 || talk != "replay: 2 sessions were of other users (app): all log in as postgres (--user-map RECORDED=USER)\n" {
 		t.Errorf("exit %d: %s", code, talk)
 	}
 	r := trace.NewReader(strings.NewReader(out), "run")
