@@ -163,6 +163,10 @@ func (s *Summary) warn(p *player) {
 	}
 	kept, n, total := p.stalls.all()
 	s.Stalls = kept
+	if total.Seconds() > stallShare*s.ElapsedS { // replies wait with us as well, and would count as the target's
+		s.Valid = false
+		s.Why = append(s.Why, fmt.Sprintf("retrace itself stood still for %s", roughly(int64(total))))
+	}
 	if n > 0 {
 		warn("retrace itself stood still %d times, for %s in all, first %.1f s after the start: what was measured then says nothing of the target", n, roughly(int64(total)), kept[0].AtS)
 	}
@@ -187,3 +191,6 @@ func roughly(ns int64) time.Duration {
 	}
 	return d.Round(time.Second / 10)
 }
+
+// stallShare is the part of its time that a valid run may have stood still.
+const stallShare = 0.01

@@ -46,7 +46,7 @@ func TestATargetThatIsTooSlow(t *testing.T) {
 	if !strings.Contains(r.Err, "lagging up to") {
 		t.Errorf("nothing is said on the way:\n%s", r.Err)
 	}
-	if r.RSS > 128<<20 {
+	if r.RSS > 256<<20 { // a child's peak includes that of the test it was forked from
 		t.Errorf("took %d MiB", r.RSS>>20)
 	}
 	report, err := b.Analyze(t.Context(), run)
