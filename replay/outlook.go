@@ -95,20 +95,7 @@ func (s *Survey) ask(ctx context.Context, o *Options, databases []string) (serve
 	if len(databases) > 0 {
 		db = databases[0]
 	}
-	conn, err := o.Target.Admin(ctx, db, trace.Preflight)
-	if err != nil {
-		return server{}, err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	found, err := ask(ctx, conn)
-	if err != nil {
-		o.warn("%s does not tell its limits (%s): they are not checked", o.Target, err)
-	}
-	if found.version == "" {
-		found.version = conn.ParameterStatus("server_version")
-	}
-	o.compareVersions(&trace.Header{EngineVersion: s.version}, found.version)
-	return found, nil
+	return o.limits(ctx, db, &trace.Header{EngineVersion: s.version})
 }
 
 // warn says what will be otherwise than it was recorded.

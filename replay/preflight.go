@@ -37,19 +37,10 @@ func (p *player) preflight(ctx context.Context, o *Options, h *trace.Header) (se
 	if db == "" && len(wanted) > 0 {
 		db = wanted[0]
 	}
-	conn, err := o.Target.Admin(ctx, db, trace.Preflight)
+	found, err := o.limits(ctx, db, h)
 	if err != nil {
-		return server{}, err
+		return found, err
 	}
-	defer func() { _ = conn.Close(ctx) }()
-	found, err := ask(ctx, conn)
-	if err != nil {
-		o.warn("%s does not tell its limits (%s): they are not checked", o.Target, err)
-	}
-	if found.version == "" {
-		found.version = conn.ParameterStatus("server_version")
-	}
-	o.compareVersions(h, found.version)
 	if err := o.checkDatabases(wanted, found.databases); err != nil {
 		return found, err
 	}
@@ -213,3 +204,21 @@ func (o *Options) checkRoom(most, slots, files int) error {
 
 // fits tells whether n is no more than room, of which -1 is any amount.
 func fits(n, room int) bool { return room < 0 || n <= room }
+
+// limits connects once, and asks the server for its version and limits.
+func (o *Options) limits(ctx context.Context, db string, h *trace.Header) (server, error) {
+	conn, err := o.Target.Admin(ctx, db, trace.Preflight)
+	if err != nil {
+		return server{}, err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	found, err := ask(ctx, conn)
+	if err != nil {
+		o.warn("%s does not tell its limits (%s): they are not checked", o.Target, err)
+	}
+	if found.version == "" {
+		found.version = conn.ParameterStatus("server_version")
+	}
+	o.compareVersions(h, found.version)
+	return found, nil
+}
