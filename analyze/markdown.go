@@ -77,17 +77,17 @@ func (p *page) mdRows(name string, runs []Figures, usual string) {
 		row = append(row, spread(f.Service)[:4]...)
 		row = append(row, number(f.Failed()))
 		if len(runs) > 1 {
-			row = append(row, p.mdVerdict(f.Change, usual))
+			row = append(row, p.mdVerdict(i, f.Change, usual))
 		}
 		p.mdRow(row)
 		name = ""
 	}
 }
 
-func (p *page) mdVerdict(c *Change, usual string) string {
+func (p *page) mdVerdict(run int, c *Change, usual string) string {
 	switch {
-	case c == nil:
-		return ""
+	case c == nil || c.Verdict == Incomparable && len(p.r.Comparisons[run-1].Why) > 0:
+		return "" // the headline has said it
 	case c.Pct == nil:
 		return fmt.Sprintf("%s: %s", c.Verdict, p.Escape(value(c.Why)))
 	}

@@ -50,8 +50,8 @@ func (p *page) sentence(c *Comparison, total *Change) string {
 		s = strings.ToUpper(string(total.Verdict)) + ": " + p.Escape(value(total.Why))
 	default:
 		s = fmt.Sprintf("%s: all statements together take %s", strings.ToUpper(string(total.Verdict)), p.amount(total))
-		if us := value(total.TimeUS); us != 0 {
-			s += ", " + gain(us)
+		if total.TimeUS != nil {
+			s += inTotal(*total.Pct, *total.TimeUS, "in the mix of statements that it has itself")
 		}
 		if total.Verdict == Indeterminate {
 			s += ": " + p.Escape(value(total.Why))
@@ -98,7 +98,7 @@ func (p *page) changes(runs []Figures) {
 			s += ": " + p.Escape(value(f.Change.Why))
 		}
 		if f.Change.TimeUS != nil && (f.Change.Verdict == Improved || f.Change.Verdict == Degraded) {
-			s += ", " + gain(*f.Change.TimeUS)
+			s += inTotal(value(f.Change.Pct), *f.Change.TimeUS, f.meanAgainst())
 		}
 		p.wrapped("  ", s)
 	}
@@ -118,6 +118,34 @@ func (p *page) amount(c *Change) string {
 		return fmt.Sprintf("%s (%s)", s, behind)
 	}
 	return fmt.Sprintf("%s (%s … %s, %s)", s, change(c.CI[0]), change(c.CI[1]), behind)
+}
+
+// inTotal is the time that a change gains or loses. Where that goes the other way
+// than the change itself, it says why that can be.
+func inTotal(pct, us float64, but string) string {
+	switch {
+	case us == 0:
+		return ""
+	case (pct < 0) == (us < 0) || pct == 0:
+		return ", " + gain(us)
+	case us < 0:
+		return fmt.Sprintf("; yet the total time fell by %s (%s)", Duration(-us), but)
+	default:
+		return fmt.Sprintf("; yet the total time rose by %s (%s)", Duration(us), but)
+	}
+}
+
+// meanAgainst explains a total time, which goes with the mean, that contradicts
+// the change of the median or the tail.
+func (f *Figures) meanAgainst() string {
+	switch tail := f.Change == f.Tail; {
+	case tail:
+		return "the mean went the other way than the p99"
+	case value(f.Change.Pct) < 0:
+		return "most executions are faster, but some are slower by more"
+	default:
+		return "most executions are slower, but some are faster by more"
+	}
 }
 
 func gain(us float64) string {

@@ -179,6 +179,9 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 		if err := (Text{Escape: quoted4}).Write(&b, r); err != nil || !strings.Contains(b.String(), "run against base: NOT COMPARABLE") {
 			t.Errorf("%s: %v\n%s", name, err, b.String())
 		}
+		if err := (Text{Escape: quoted4}).Markdown(&b, r); err != nil || strings.Contains(b.String(), "incomparable") {
+			t.Errorf("%s: each statement says again what the headline said: %v\n%s", name, err, b.String())
+		}
 	}
 }
 
@@ -290,5 +293,40 @@ func TestThreeRuns(t *testing.T) {
 	near := 100 * (3 - 1)
 	if pct := *runs[2].Change.Pct; math.Abs(pct-float64(near)) > 20 {
 		t.Errorf("%g%%", pct)
+	}
+}
+
+// Where most executions of a statement are faster and some much slower, the
+// median and the total time disagree: the report says why, not just both.
+func TestATotalTimeThatContradictsTheMedian(t *testing.T) {
+	l := load{seconds: 60, perSecond: 30, statements: []*trace.Entry{fast}, us: 300}
+	for _, c := range []struct {
+		usual, rare float64
+		verdict     Verdict
+		want, not   string
+	}{
+		{0.8, 40, Improved, "; yet the total time rose by", "lost"},
+		{1.25, 0.8, Degraded, " lost", "yet"},
+		{0.8, 1, Improved, " gained", "yet"},
+	} {
+		r := against(Options{}, recording(), runOf("closed"), l, func(e *trace.Event, _ int, _ *rand.Rand) {
+			factor := c.usual
+			if e.Ordinal%30 == 0 {
+				factor = c.rare
+			}
+			e.Took = int64(float64(e.Took) * factor)
+		})
+		if v, _ := verdictOf(t, r, fast); v != c.verdict {
+			t.Fatalf("%s, want %s", v, c.verdict)
+		}
+		var b bytes.Buffer
+		if err := (Text{Escape: quoted4, Width: 1000}).Write(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "  run ") && (!strings.Contains(line, c.want) || strings.Contains(line, c.not)) {
+				t.Errorf("%g, %g: want %q and no %q in %q", c.usual, c.rare, c.want, c.not, line)
+			}
+		}
 	}
 }
