@@ -30,6 +30,8 @@ type loop struct {
 	fibers []*fiber // by descriptor
 	timers heap[*fiber]
 	armed  int64 // what the timerfd is set to, 0 for nothing
+	slept  bool  // in the last wait
+	waking int64 // ns, about what it takes to wake up for a timer
 
 	mu     sync.Mutex
 	posted []*fiber // poked, or new
@@ -117,8 +119,7 @@ func (l *loop) run() {
 	defer close(l.over)
 	var events [256]unix.EpollEvent
 	for l.takePosted() {
-		l.arm()
-		for i := range l.wait(events[:]) {
+		for i := range l.wait(events[:], l.arm()) {
 			l.happened(&events[i])
 		}
 		l.fire()
@@ -130,14 +131,18 @@ func (l *loop) run() {
 // garbage collection may have to wait as long.
 const briefly = 1
 
-// wait waits for events. A loop that is busy expects the next at once.
-func (l *loop) wait(events []unix.EpollEvent) int {
+// wait waits for events. A loop that is busy, and one whose next moment is near,
+// expects them at once.
+func (l *loop) wait(events []unix.EpollEvent, near bool) int {
+	l.slept = false
+	if near {
+		return max(l.poll(events, 0), 0)
+	}
 	if l.busy {
 		l.busy = false
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), briefly, 0, 0)
-		if errno == 0 && n > 0 {
+		if n := l.poll(events, briefly); n > 0 {
 			l.busy = true
-			return int(n)
+			return n
 		}
 	}
 	n, err := unix.EpollWait(l.epoll, events, -1)
@@ -145,8 +150,17 @@ func (l *loop) wait(events []unix.EpollEvent) int {
 		// Nothing but a bad descriptor could be the reason.
 		panic(os.NewSyscallError("epoll_wait", err))
 	}
-	l.busy = l.greedy
+	l.slept, l.busy = true, l.greedy
 	return max(n, 0)
+}
+
+// poll waits for so many milliseconds, without telling Go's scheduler.
+func (l *loop) poll(events []unix.EpollEvent, ms uintptr) int {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), ms, 0, 0)
+	if errno != 0 {
+		return -1
+	}
+	return int(n)
 }
 
 // happened takes note of an event of the poller.
@@ -156,7 +170,7 @@ func (l *loop) happened(e *unix.EpollEvent) {
 		var count [8]byte
 		_, _ = unix.Read(fd, count[:])
 		if fd == l.timer {
-			l.armed = 0
+			l.woken()
 		}
 		return
 	}
@@ -173,19 +187,30 @@ func (l *loop) happened(e *unix.EpollEvent) {
 	}
 }
 
-// arm sets the timerfd for the fiber that is to go on first.
-func (l *loop) arm() {
-	if len(l.timers) == 0 || l.timers[0].until == l.armed {
-		return
+// arm sets the timerfd for the fiber that is to go on first, earlier by what it
+// takes to wake up. It tells whether that moment is so near that sleeping would
+// miss it.
+func (l *loop) arm() (near bool) {
+	if len(l.timers) == 0 {
+		return false
 	}
-	l.armed = l.timers[0].until
-	left := int64(1) // a time of zero would disarm it
-	if now := l.clock.Now(); l.armed > now {
-		left = l.armed - now
+	at := l.timers[0].until - l.waking
+	now := l.clock.Now()
+	if at <= now && l.greedy {
+		return true
 	}
+	if at == l.armed {
+		return false
+	}
+	l.armed = at
+	left := max(at-now, 1) // a time of zero would disarm it
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(left)}
 	_ = unix.TimerfdSettime(l.timer, 0, &spec, nil) // it fails only for a bad descriptor or time
+	return false
 }
+
+// longestWaking bounds, in ns, how long a loop looks at the clock instead of sleeping.
+const longestWaking = 80_000
 
 // fire lets those go on whose time has come.
 func (l *loop) fire() {
@@ -195,6 +220,15 @@ func (l *loop) fire() {
 	for now := l.clock.Now(); len(l.timers) > 0 && l.timers[0].until <= now; {
 		l.step(l.timers[0])
 	}
+}
+
+// woken takes note that the timer rang, and of how late that ended a sleep.
+func (l *loop) woken() {
+	if l.slept && l.greedy && l.armed > 0 {
+		late := min(max(l.clock.Now()-l.armed, 0), longestWaking)
+		l.waking += (late - l.waking) / 16
+	}
+	l.armed = 0
 }
 
 // takePosted begins new fibers and lets poked ones go on. It tells whether the

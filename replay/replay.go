@@ -143,6 +143,7 @@ func (p *player) replay(ctx context.Context, o *Options, h *trace.Header) (*Summ
 // machine, and reading the trace and writing the run want theirs. Where there
 // can be none, every session has a goroutine.
 func (p *player) openLoops() {
+	clock.Prompt()
 	processors := runtime.GOMAXPROCS(0)
 	for range max(processors/2, 1) {
 		l, err := newLoop(p.clock, processors > 1)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/retrace-db/retrace/internal/dbtest"
 	"github.com/retrace-db/retrace/internal/program"
@@ -63,14 +65,7 @@ func (b *bench) paceRows(ctx context.Context) error {
 	t := newTable("R3 schedule error, 32 sessions", "p50 µs", "budget", "p99 µs", "budget", "cores", "budget")
 	for _, rate := range []int{1000, 5000, 10000} {
 		path := filepath.Join(b.dir, "paced.trace")
-		c, err := b.retrace.Capture(ctx, b.server.URL("", ""), path, "--force")
-		if err != nil {
-			return err
-		}
-		l := load{"prepared", 32, "select-only"}
-		_, err = dbtest.RunPgbench(ctx, c.Addr, append(l.args(b.each), "-R", fmt.Sprint(rate))...)
-		c.Stop()
-		if err != nil {
+		if err := b.paced(ctx, path, rate); err != nil {
 			return err
 		}
 		for _, pace := range []string{"original", fmt.Sprintf("rate=%d/s", rate)} {
@@ -81,6 +76,21 @@ func (b *bench) paceRows(ctx context.Context) error {
 	}
 	t.print()
 	return nil
+}
+
+// paced records 32 sessions at a rate, without the burst in which they all log in.
+func (b *bench) paced(ctx context.Context, path string, rate int) error {
+	c, err := b.retrace.Capture(ctx, b.server.URL("", ""), path, "--force", "--paused")
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	const burst = 2 * time.Second
+	on := time.AfterFunc(burst, func() { _ = syscall.Kill(c.Pid, syscall.SIGUSR1) })
+	defer on.Stop()
+	l := load{"prepared", 32, "select-only"}
+	_, err = dbtest.RunPgbench(ctx, c.Addr, append(l.args(b.each+burst), "-R", fmt.Sprint(rate))...)
+	return err
 }
 
 func (b *bench) paceRow(ctx context.Context, t figuresTable, path string, rate int, pace string) error {

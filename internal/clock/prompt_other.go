@@ -1,0 +1,6 @@
+//go:build !linux
+
+package clock
+
+// Prompt does nothing here.
+func Prompt() {}
