@@ -73,16 +73,18 @@ func steady(t *testing.T, s *dbtest.Server, path string, rate, seconds int) {
 // A target that stands still for 2 s makes the statements due meanwhile wait
 // for what is left of it. Response time must show that, from the schedule and
 // not from when we got to send; service time must not.
-func TestResponseTimeShowsAFreeze(t *testing.T) {
-	s := bank(t)
+func TestResponseTimeShowsAFreeze(t *testing.T) { calmly(t, responseTimeShowsAFreeze) }
+
+func responseTimeShowsAFreeze(t *trial) {
+	s := bank(t.T)
 	target := s.Clone(t)
 	dir := t.TempDir()
 	path, run := filepath.Join(dir, "t.trace"), filepath.Join(dir, "run.trace")
 	const rate, seconds, frozen = 100, 20, 2 * time.Second
-	steady(t, s, path, rate, seconds)
+	steady(t.T, s, path, rate, seconds)
 
 	calm := filepath.Join(dir, "calm.trace")
-	replay(t, path, target.URL("", ""), calm, "--speed", "4")
+	replay(t.T, path, target.URL("", ""), calm, "--speed", "4")
 
 	go func() {
 		time.Sleep(8 * time.Second)
@@ -90,23 +92,23 @@ func TestResponseTimeShowsAFreeze(t *testing.T) {
 		time.Sleep(frozen)
 		target.Thaw()
 	}()
-	replay(t, path, target.URL("", ""), run)
+	replay(t.T, path, target.URL("", ""), run)
 
 	var report program.Analyzed
-	read(t, &report, 0, "analyze", "calm="+calm, "frozen="+run)
+	read(t.T, &report, 0, "analyze", "calm="+calm, "frozen="+run)
 	before, after := report.Total.Runs[0], report.Total.Runs[1]
 	if after.Count < rate*seconds || after.Response == nil || before.Service == nil {
 		t.Fatalf("no figures: %+v", report.Total)
 	}
 	// What a perfect observer computes from the recorded due times.
-	p95, p99 := waits(events(t, run), frozen)
-	near(t, "response p95", after.Response.P95, p95, 0.10)
-	near(t, "response p99", after.Response.P99, p99, 0.10)
+	p95, p99 := waits(events(t.T, run), frozen)
+	t.near("response p95", after.Response.P95, p95, 0.10)
+	t.near("response p99", after.Response.P99, p99, 0.10)
 	if p95 < 0.9e6 || p95 > 1.25e6 || p99 < 1.6e6 || p99 > 2e6 {
-		t.Errorf("the freeze itself was off: p95 %.0f µs, p99 %.0f µs", p95, p99)
+		t.noteOff("the freeze itself was off: p95 %.0f µs, p99 %.0f µs", p95, p99)
 	}
 	if after.Service.P50 > 2*before.Service.P50+200 {
-		t.Errorf("service p50 moved from %.0f to %.0f µs", before.Service.P50, after.Service.P50)
+		t.noteOff("service p50 moved from %.0f to %.0f µs", before.Service.P50, after.Service.P50)
 	}
 	if after.Service.P99 > 0.1e6 {
 		t.Errorf("service p99 is %.0f µs: one statement alone should have waited", after.Service.P99)
@@ -178,11 +180,4 @@ func waits(all []event, frozen time.Duration) (p95, p99 float64) {
 	slices.Sort(wait)
 	at := func(q float64) float64 { return wait[int(q*float64(len(wait)-1))] }
 	return at(0.95), at(0.99)
-}
-
-func near(t *testing.T, what string, got, want, within float64) {
-	t.Helper()
-	if math.Abs(got-want) > within*want {
-		t.Errorf("%s is %.0f, want %.0f ± %.0f %%", what, got, want, within*100)
-	}
 }

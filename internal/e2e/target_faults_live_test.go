@@ -14,23 +14,25 @@ import (
 // RP-05: a target that is too slow for the schedule. Sessions fall behind, each
 // with one request in flight; that is said, and the waiting is in the response
 // times.
-func TestATargetThatIsTooSlow(t *testing.T) {
-	b := bed(t)
+func TestATargetThatIsTooSlow(t *testing.T) { calmly(t, targetIsTooSlow) }
+
+func targetIsTooSlow(t *trial) {
+	b := bed(t.T)
 	trace, run := b.Path("t.trace"), b.Path("r.run")
 	fast := truth.Workload{{Name: "account", SQL: "update account set balance = balance + 1 where id = :k", Latency: "1ms"}}
-	if _, err := b.Record(t.Context(), trace, simOptions(t, fast, 1), b.Pgbench(t.Context(), fast, 500, 6*time.Second)); err != nil {
+	if _, err := b.Record(t.Context(), trace, simOptions(t.T, fast, 1), b.Pgbench(t.Context(), fast, 500, 6*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	r, did, err := b.Replay(t.Context(), trace, run, simOptions(t, fast.With("account", "32ms"), 2))
+	r, did, err := b.Replay(t.Context(), trace, run, simOptions(t.T, fast.With("account", "32ms"), 2))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, r, 0)
+	want(t.T, r, 0)
 	var said program.Replayed
 	if err := r.JSON(&said); err != nil {
 		t.Fatal(err)
 	}
-	sums(t, said)
+	sums(t.T, said)
 	n := int64(did.Statements.OK)
 	if said.Statements.OK != n || said.Statements.Captured != n || n < 2000 {
 		t.Errorf("replayed %+v, in truth %d", said.Statements, n)
@@ -57,7 +59,7 @@ func TestATargetThatIsTooSlow(t *testing.T) {
 	if side.Response == nil || side.Response.Max < (least-6)*0.8e6 {
 		t.Errorf("the lag of %.0f µs is not in the response times: %+v", said.Lag.Max, side.Response)
 	}
-	recovers(t, "service", side.Service, did.ActualUS, did.LateUS)
+	t.recovers("service", did.Statements.OK, side.Service, did.ActualUS, did.LateUS)
 }
 
 // recordSmall records 8 sessions of a few seconds.
