@@ -39,10 +39,17 @@ const tickEvery = 1 << 14
 // called now and then with their number so far; an error of it ends the pass.
 // What was read before an error is part of the report.
 func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) error) (uint64, error) {
-	r.Options(trace.ReadOptions{NoValues: true})
 	c := newCollector(a.index, len(a.runs), a.options)
+	err := c.read(label, r, tick)
+	a.add(c, label, r)
+	return c.facts.events, err
+}
+
+// read takes the events of a trace.
+func (c *collector) read(label string, r *trace.Reader, tick func(events uint64) error) error {
+	r.Options(trace.ReadOptions{NoValues: true})
 	each := r.EachWithState
-	if !a.options.Where.NeedsState() {
+	if !c.where.NeedsState() {
 		each = func(fn func(*trace.Event, *trace.State) error) error {
 			return r.Each(func(e *trace.Event) error { return fn(e, nil) })
 		}
@@ -55,10 +62,9 @@ func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) e
 		return nil
 	})
 	if err != nil {
-		err = fmt.Errorf("analyze %s: %w", label, err)
+		return fmt.Errorf("analyze %s: %w", label, err)
 	}
-	a.add(c, label, r)
-	return c.facts.events, err
+	return nil
 }
 
 // AddEvents takes events that are no file's, of a header that describes them.
@@ -90,14 +96,19 @@ type input interface {
 }
 
 func (a *Analysis) add(c *collector, label string, in input) {
+	a.runs = append(a.runs, a.finish(c, label, in))
+	a.total = append(a.total, &c.total)
+}
+
+// finish describes what was collected.
+func (a *Analysis) finish(c *collector, label string, in input) Run {
 	c.finish()
-	run := Run{Label: label, Damage: append([]trace.Damage{}, in.Damage()...), Complete: in.Complete()}
+	run := Run{Label: label, Damage: append([]trace.Damage{}, in.Damage()...), Complete: in.Complete(), Members: []Member{}}
 	run.Gaps, run.Missing = in.Gaps()
 	run.LeftOut = in.LeftOut()
 	describe(&run, in.Headers())
 	c.describe(&run)
-	a.runs = append(a.runs, run)
-	a.total = append(a.total, &c.total)
+	return run
 }
 
 // describe takes what the first segment says; the others continue it.

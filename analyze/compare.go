@@ -13,6 +13,7 @@ type comparison struct {
 	scratch
 	base, run *Run
 	paired    bool // the runs hold the same events
+	grouped   bool // one of them at least is a group of runs
 	why       []string
 	changes   []*Change // that have an estimate
 }
@@ -23,7 +24,8 @@ func (a *Analysis) compare(r *Report) {
 	rows := a.index.all()
 	for i := 1; i < len(a.runs); i++ {
 		c := &comparison{limits: a.options.limits(), base: &a.runs[0], run: &a.runs[i]}
-		c.paired = origin(c.base) == origin(c.run) && origin(c.run) != ""
+		c.grouped = len(c.base.Members)+len(c.run.Members) > 0
+		c.paired = !c.grouped && origin(c.base) == origin(c.run) && origin(c.run) != ""
 		c.why = c.faults(&r.Total.Runs[0], &r.Total.Runs[i])
 		for j, row := range rows {
 			runs := r.Fingerprints[j].Runs
@@ -87,11 +89,10 @@ func (c *comparison) fingerprint(base, run *figures, fb, fr *Figures) {
 		return
 	}
 	timeUS := new((fr.Service.Mean - fb.Service.Mean) * float64(fr.Service.Count))
-	fr.Median = c.median(&base.sketch, &run.sketch)
+	fr.Median, fr.Tail = c.latencies(base, run)
 	fr.Median.TimeUS, fr.Change = timeUS, fr.Median
 	c.changes = append(c.changes, fr.Median)
-	if min(len(base.sketch.samples), len(run.sketch.samples)) >= tailFrom {
-		fr.Tail = c.tail(&base.sketch, &run.sketch)
+	if fr.Tail != nil {
 		fr.Tail.TimeUS = timeUS
 		c.changes = append(c.changes, fr.Tail)
 	}
@@ -118,6 +119,23 @@ func (c *comparison) unfit(base, run *Figures) (Verdict, string) {
 	default:
 		return "", ""
 	}
+}
+
+// latencies compares the medians and, where there are enough, the tails.
+func (c *comparison) latencies(base, run *figures) (median, tail *Change) {
+	if c.grouped {
+		a, b := base.each(), run.each()
+		median = c.byRuns(metricMedian, a, b, func(o once) float64 { return o.median })
+		if knowTails(a) && knowTails(b) {
+			tail = c.byRuns(metricTail, a, b, func(o once) float64 { return o.tail })
+		}
+		return median, tail
+	}
+	median = c.median(&base.sketch, &run.sketch)
+	if min(len(base.sketch.samples), len(run.sketch.samples)) >= tailFrom {
+		tail = c.tail(&base.sketch, &run.sketch)
+	}
+	return median, tail
 }
 
 func (c *comparison) median(base, run *sketch) *Change {

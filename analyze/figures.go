@@ -15,6 +15,8 @@ type figures struct {
 	service  distribution
 	response distribution
 	sketch   sketch
+	onces    []once // of a group: a sample of each run
+	sampled  once   // what these are of, in all
 }
 
 type outcome struct {
@@ -40,6 +42,28 @@ func (f *figures) outcome(status trace.Status, reason string) {
 		key.reason = "other"
 	}
 	f.outcomes[key]++
+}
+
+// merge adds the figures of another run. What is kept of single statements stays
+// apart.
+func (f *figures) merge(g *figures) {
+	f.count, f.ok, f.fetches, f.rows, f.bytes = f.count+g.count, f.ok+g.ok, f.fetches+g.fetches, f.rows+g.rows, f.bytes+g.bytes
+	for o, n := range g.outcomes {
+		if f.outcomes == nil {
+			f.outcomes = map[outcome]uint64{}
+		}
+		if _, ok := f.outcomes[o]; !ok && len(f.outcomes) >= maxOutcomes {
+			o.reason = "other"
+		}
+		f.outcomes[o] += n
+	}
+	f.diverged.add(g.diverged)
+	f.service.merge(&g.service)
+	f.response.merge(&g.response)
+}
+
+func (d *Diverged) add(e Diverged) {
+	d.Statements, d.Status, d.Rows, d.Result = d.Statements+e.Statements, d.Status+e.Status, d.Rows+e.Rows, d.Result+e.Result
 }
 
 // reply adds what a statement, or a fetch of it, brought back.

@@ -67,6 +67,22 @@ func (d *distribution) record(ns int64) {
 	d.sumHigh += carry
 }
 
+// merge adds another distribution; both are dense.
+func (d *distribution) merge(e *distribution) {
+	if e.count == 0 {
+		return
+	}
+	d.hist.(*hdrhistogram.Histogram).Merge(e.hist.(*hdrhistogram.Histogram))
+	if d.count == 0 || e.min < d.min {
+		d.min = e.min
+	}
+	d.max = max(d.max, e.max)
+	d.count, d.clamped = d.count+e.count, d.clamped+e.clamped
+	var carry uint64
+	d.sumLow, carry = bits.Add64(d.sumLow, e.sumLow, 0)
+	d.sumHigh += e.sumHigh + carry
+}
+
 func (d *distribution) sum() float64 {
 	return float64(d.sumHigh)*(1<<64) + float64(d.sumLow)
 }

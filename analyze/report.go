@@ -29,7 +29,8 @@ type Report struct {
 // Run describes one of the traces.
 type Run struct {
 	Label          string            `json:"label"`
-	Trace          string            `json:"trace"` // identity
+	Members        []Member          `json:"members"` // the runs of a group; none of a single run
+	Trace          string            `json:"trace"`   // identity
 	MadeBy         string            `json:"made_by"`
 	Engine         string            `json:"engine"`
 	EngineVersion  string            `json:"engine_version"`
@@ -39,7 +40,7 @@ type Run struct {
 	Speed          *float64          `json:"speed"`
 	Timing         string            `json:"timing"`
 	Started        string            `json:"started"`
-	SpanS          *float64          `json:"span_s"` // first request to last reply
+	SpanS          *float64          `json:"span_s"` // first request to last reply; of a group, the sum
 	Sessions       uint64            `json:"sessions"`
 	Events         uint64            `json:"events"`
 	Requests       uint64            `json:"requests"`
@@ -52,11 +53,12 @@ type Run struct {
 	LeftOut        uint64            `json:"left_out"` // events the recording left out on purpose
 	Complete       bool              `json:"complete"`
 	Damage         []trace.Damage    `json:"damage"`
-	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free
-	Valid          *bool             `json:"valid"`             // null without a schedule
+	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free; of a group, of the run where it is worst
+	Valid          *bool             `json:"valid"`             // null without a schedule; of a group, whether all are
 
 	clock    clock
 	mixed    bool // its files are of different runs
+	unlike   bool // the runs of the group are not repetitions of one
 	filtered bool // not all of its statements were to be counted
 }
 

@@ -76,6 +76,9 @@ func (p *page) headline() {
 	for i := range p.r.Runs {
 		run, f := &p.r.Runs[i], &p.r.Total.Runs[i]
 		s := fmt.Sprintf("%s: %s", p.label(i), p.counted(run, f.Count))
+		if n := len(run.Members); n > 0 {
+			s = fmt.Sprintf("%s: %s, %s", p.label(i), plural(uint64(n), "run"), p.counted(run, f.Count))
+		}
 		if run.SpanS != nil {
 			s += " in " + Duration(*run.SpanS*1e6)
 		}
@@ -113,6 +116,24 @@ func (p *page) runs() {
 		})
 	}
 	p.section(columns(rows, 3))
+	for i := range p.r.Runs {
+		p.members(p.label(i), p.r.Runs[i].Members)
+	}
+}
+
+// members tells the runs of a group apart.
+func (p *page) members(label string, runs []Member) {
+	if len(runs) == 0 {
+		return
+	}
+	parts := make([]string, len(runs))
+	for i, m := range runs {
+		parts[i] = p.Escape(m.Label) + " -"
+		if m.P50 != nil {
+			parts[i] = fmt.Sprintf("%s %s", p.Escape(m.Label), Duration(*m.P50))
+		}
+	}
+	p.wrapped("", fmt.Sprintf("%s, medians of its runs: %s", label, strings.Join(parts, ", ")))
 }
 
 // how says where a run comes from: capture, or replay with its pace.

@@ -111,6 +111,9 @@ func (p *page) amount(c *Change) string {
 		s = change(*c.Pct)
 	}
 	behind := plural(uint64(value(c.Blocks)), "window")
+	if value(c.By) == byRuns {
+		behind = plural(uint64(value(c.Blocks)), "run") + " a side"
+	}
 	if c.Pairs != nil {
 		behind = plural(*c.Pairs, "pair")
 	}

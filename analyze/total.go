@@ -19,6 +19,7 @@ func (c *comparison) total(r *Report, rows []*row, run int) *Change {
 		return &Change{Verdict: verdict, Why: &why, Metric: metricMean}
 	}
 	m := mix2{paired: c.paired}
+	groups := newTimes(c.base, c.run)
 	pairs, timeUS := 0, 0.0
 	for i, row := range rows {
 		fb, fr := &r.Fingerprints[i].Runs[0], &r.Fingerprints[i].Runs[run]
@@ -27,26 +28,39 @@ func (c *comparison) total(r *Report, rows []*row, run int) *Change {
 		}
 		timeUS += *fr.Median.TimeUS
 		pairs += fr.Median.estimate.N
+		if c.grouped {
+			groups.add(row.in(0).each(), row.in(run).each(), float64(fb.Service.Count))
+		}
 		m.add(c, &row.in(0).sketch, &row.in(run).sketch, fb.Service, fr.Service)
 	}
 	if m.base == 0 || m.run == 0 {
 		return &Change{Verdict: Incomparable, Why: new("no statement succeeded in both runs"), Metric: metricMean}
 	}
+	if c.grouped && !groups.any {
+		return &Change{Verdict: Incomparable, Why: new("no statement succeeded in every run"), Metric: metricMean}
+	}
 	e := m.estimate(c.confidence)
+	if c.grouped {
+		e = groups.estimate(c.confidence)
+	}
 	e.N = pairs
 	change := newChange(metricMean, c.by(), e)
 	change.Verdict, change.P, change.TimeUS = c.latency(&e, e.P), &e.P, &timeUS
 	if change.Verdict == Indeterminate {
-		change.Why = new(c.unclear(&e))
+		change.Why = new(c.unclear(change))
 	}
 	return change
 }
 
 func (c *comparison) by() string {
-	if c.paired {
+	switch {
+	case c.grouped:
+		return byRuns
+	case c.paired:
 		return byPairs
+	default:
+		return byWindows
 	}
-	return byWindows
 }
 
 // mix2 is the time that two runs take for the same mix of statements, by blocks.

@@ -40,6 +40,7 @@ const (
 const (
 	byPairs   = "pairs"   // the same statement in both runs
 	byWindows = "windows" // stretches of time of each run by itself
+	byRuns    = "runs"    // whole runs of two groups
 )
 
 // Change is how a run's figure differs from the first run's, and what that means.
@@ -47,11 +48,11 @@ type Change struct {
 	Verdict Verdict     `json:"verdict"`
 	Why     *string     `json:"why"` // of errored, incomparable and indeterminate
 	Metric  string      `json:"metric"`
-	Pct     *float64    `json:"pct"`   // null where one of the runs has no figure
-	CI      *[2]float64 `json:"ci"`    // of pct; null where there is too little to say
-	By      *string     `json:"by"`    // pairs or windows
-	Pairs   *uint64     `json:"pairs"` // statements that both runs have and the interval is of; null without
-	Blocks  *int        `json:"blocks"`
+	Pct     *float64    `json:"pct"`     // null where one of the runs has no figure
+	CI      *[2]float64 `json:"ci"`      // of pct; null where there is too little to say
+	By      *string     `json:"by"`      // pairs, windows or runs
+	Pairs   *uint64     `json:"pairs"`   // statements that both runs have and the interval is of; null without
+	Blocks  *int        `json:"blocks"`  // of time, or runs, on the side that has fewer
 	P       *float64    `json:"p"`       // of no change, corrected for the number of fingerprints
 	TimeUS  *float64    `json:"time_us"` // what it adds to the total service time, at this run's count
 
@@ -95,17 +96,24 @@ func (l limits) decide(changes []*Change) {
 		c := changes[i]
 		c.Verdict, c.P = l.latency(c.estimate, corrected), &corrected
 		if c.Verdict == Indeterminate {
-			c.Why = new(l.unclear(c.estimate))
+			c.Why = new(l.unclear(c))
 		}
 	}
 }
 
 // unclear says what would help.
-func (l limits) unclear(e *stat.Estimate) string {
-	if math.IsInf(e.Lo, 0) || math.IsInf(e.Hi, 0) {
+func (l limits) unclear(c *Change) string {
+	e, runs := c.estimate, *c.By == byRuns
+	switch few := math.IsInf(e.Lo, 0) || math.IsInf(e.Hi, 0); {
+	case few && runs:
+		return "too few runs: it takes four a side or more"
+	case few:
 		return fmt.Sprintf("too few blocks of time (%d) to know how much it varies", e.Blocks)
+	case runs:
+		return "it varies too much for so few runs"
+	default:
+		return "it varies too much for so few"
 	}
-	return "it varies too much for so few"
 }
 
 // newChange describes an estimate.

@@ -20,6 +20,7 @@ var checks = []struct {
 	{"where", "only the statements that match the filter are counted, with their fetches; shares, rates and percentiles are theirs. Sessions, events, requests, span and schedule are of the whole trace", func(r *Run) bool { return r.filtered }},
 	{"damaged", "parts could not be read; the figures are of what could", func(r *Run) bool { return len(r.Damage) > 0 }},
 	{"mixed", "its files are of different runs, read as one; name them one by one to compare them", func(r *Run) bool { return r.mixed }},
+	{"unlike", "the runs of this group are not repetitions of one: source, target, engine, pace or speed differ between them", func(r *Run) bool { return r.unlike }},
 	{"incomplete", "not read to a proper end: the recording was cut off or goes on, or reading it was interrupted", func(r *Run) bool { return !r.Complete && len(r.Damage) == 0 }},
 	{"gaps", "events were dropped while recording; counts are too low", func(r *Run) bool { return r.Gaps > 0 }},
 	{"left_out", "a part of the traffic was left out of the recording on purpose (see trace info): counts are of what was recorded", func(r *Run) bool { return r.LeftOut > 0 }},

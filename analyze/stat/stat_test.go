@@ -47,6 +47,23 @@ func TestSamplesOfTheTextbook(t *testing.T) {
 	if !math.IsInf(e.Hi, 1) {
 		t.Error("five windows have an interval")
 	}
+	e = Runs(term, earlier[:5], 0.95)
+	near(t, "p of runs", e.P, 0.2544, 0.001)
+	near(t, "low of runs", e.Lo, -0.76, 1e-9)
+	near(t, "high of runs", e.Hi, 0.15, 1e-9)
+}
+
+// Of two groups of four there are seventy orders, two of which have all of one
+// side below the other; of two of three there are twenty, which is too few.
+func TestRuns(t *testing.T) {
+	e := Runs([]float64{1, 2, 3, 4}, []float64{11, 12, 13, 14}, 0.95)
+	near(t, "p", e.P, 2.0/70, 1e-9)
+	near(t, "estimate", e.Log, 10, 1e-9)
+	near(t, "low", e.Lo, 7, 1e-9)
+	near(t, "high", e.Hi, 13, 1e-9)
+	if e := Runs([]float64{1, 2, 3}, []float64{11, 12, 13}, 0.95); !math.IsInf(e.Lo, -1) || !math.IsInf(e.Hi, 1) || e.P < 0.0999 {
+		t.Errorf("three runs: %+v", e)
+	}
 }
 
 // Benjamini and Hochberg, 1995, section 3.1: of fifteen hypotheses the first

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 )
 
 type analyzeCmd struct {
-	Traces      []string    `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. The first is the baseline."`
+	Traces      []string    `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. LABEL=RUN,RUN… or LABEL=DIRECTORY is a group of repeated runs. The first is the baseline."`
 	Where       whereFlag   `placeholder:"EXPR" help:"Count only statements that match, such as 'op:select -app:cron'; see Filters in the README (all)."`
 	MinEffect   *percentage `placeholder:"P%" help:"Comparing: call a change improved or degraded from so much on (5%)."`
 	Confidence  *percentage `placeholder:"P%" help:"Comparing: how sure to be of a verdict (95%)."`
@@ -36,13 +37,16 @@ have no part in times. Statements that differ only in their values are one. The
 percentile p of n samples is the sample of rank p·n/100, rounded, to three digits.
 
 With several traces each is compared with the first, and every fingerprint and the
-total gets a verdict: improved, degraded, same, indeterminate, errored, incomparable.`
+total gets a verdict: improved, degraded, same, indeterminate, errored, incomparable.
+A group of repeated runs is one column, and each of its runs one sample: four on each
+side at least, and more for many statements.`
 }
 
 func (*analyzeCmd) Examples() string {
 	return `retrace analyze monday.trace
 retrace analyze captured=monday.trace aurora=aurora.run
 retrace analyze runs/
+retrace analyze old=a.run,b.run,c.run,d.run 'new=runs/new-*.run'
 retrace analyze --min-effect 10% before.run after.run
 retrace analyze --fail-if 'any degraded' --fail-if 'p99 > +10%' before.run after.run
 retrace analyze --where 'table:orders -app:nightly' monday.trace
@@ -63,8 +67,11 @@ func (c *analyzeCmd) Validate() error {
 	}
 	stdin := 0
 	for _, t := range c.Traces {
-		if _, path := labelled(t); path == "-" {
-			stdin++
+		_, path := labelled(t)
+		for _, p := range pieces(path) {
+			if p == "-" {
+				stdin++
+			}
 		}
 	}
 	if stdin > 1 {
@@ -93,8 +100,7 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	names := labelNames{}
 	var failed error
 	for _, arg := range traces {
-		before := events.Load()
-		err := c.add(ctx, env, analysis, names, arg, func(n uint64) { events.Store(before + n) })
+		err := c.add(ctx, env, analysis, names, arg, &events)
 		failed = errors.Join(failed, err)
 		if ctx.Err() != nil || exitOf(err) == exitFailed {
 			break
@@ -128,24 +134,40 @@ func (c *analyzeCmd) options(traces int) (analyze.Options, error) {
 	return o, nil
 }
 
-func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, names labelNames, arg subject, seen func(uint64)) error {
-	r, err := openTraces(ctx, env, arg.paths...)
-	if err != nil {
-		return err
+// add reads the runs of a subject until one fails.
+func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, names labelNames, of subject, events *atomic.Uint64) error {
+	within, group := labelNames{}, ""
+	var failed error
+	for _, paths := range of.runs {
+		r, err := openTraces(ctx, env, paths...)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		before := events.Load()
+		seen := func(n uint64) error {
+			events.Store(before + n)
+			return r.ctx.Err()
+		}
+		own, n := ownLabel(r.Header(), paths[0]), uint64(0)
+		switch {
+		case !of.group:
+			n, err = a.Add(names.unique(cmp.Or(of.label, own)), r.Reader, seen)
+		case group == "":
+			group = names.unique(cmp.Or(of.label, seriesLabel(r.Header()), own))
+			fallthrough
+		default:
+			n, err = a.AddMember(group, within.unique(own), r.Reader, seen)
+		}
+		_ = seen(n)
+		if ctx.Err() != nil {
+			err = nil // the signal is the reason, and is said by the exit code
+		}
+		failed = errors.Join(failed, err, r.Close(), damaged(r.Damage()))
+		if ctx.Err() != nil || exitOf(failed) == exitFailed {
+			break
+		}
 	}
-	label := arg.label
-	if label == "" {
-		label = ownLabel(r.Header(), arg.paths[0])
-	}
-	events, err := a.Add(names.unique(label), r.Reader, func(n uint64) error {
-		seen(n)
-		return r.ctx.Err()
-	})
-	seen(events)
-	if ctx.Err() != nil {
-		err = nil // the signal is the reason, and is said by the exit code
-	}
-	return errors.Join(err, r.Close(), damaged(r.Damage()))
+	return failed
 }
 
 func (c *analyzeCmd) print(env Env, r *analyze.Report) error {
@@ -188,6 +210,14 @@ func labelled(arg string) (label, path string) {
 		return label, path
 	}
 	return "", arg
+}
+
+// seriesLabel is what all runs of a series were called when they were made.
+func seriesLabel(h *trace.Header) string {
+	if h == nil || h.Run == nil {
+		return ""
+	}
+	return h.Run.Label
 }
 
 // ownLabel is what a run was called when it was made, or else its file.

@@ -5,30 +5,61 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/retrace-db/retrace/trace"
 )
 
-// subject is one trace to be analyzed: its files, and what it is called if that
-// was said.
+// subject is what stands in a column of its own: a trace, or a group of runs
+// that repeat one another. Its label is empty where none was given.
 type subject struct {
 	label string
-	paths []string
+	runs  [][]string // the files of each
+	group bool
 }
 
-// subjects are the traces that the arguments name. A directory that holds
-// several, as a series of replays leaves them, stands for each of them.
+// subjects are what the arguments name. A directory that holds several traces,
+// as a series of replays leaves them, stands for each of them; with a label, with
+// commas or as a pattern it is a group.
 func subjects(args []string) []subject {
 	var all []subject
 	for _, arg := range args {
 		label, path := labelled(arg)
-		found := tracesIn(path)
-		if len(found) < 2 {
-			found = [][]string{{path}}
+		pieces := pieces(path)
+		var runs [][]string
+		for _, p := range pieces {
+			if found := tracesIn(p); len(found) > 1 {
+				runs = append(runs, found...)
+				continue
+			}
+			runs = append(runs, []string{p})
 		}
-		for _, paths := range found {
-			all = append(all, subject{label, paths})
+		if len(runs) > 1 && (label != "" || len(pieces) > 1) {
+			all = append(all, subject{label, runs, true})
+			continue
 		}
+		for _, paths := range runs {
+			all = append(all, subject{label, [][]string{paths}, false})
+		}
+	}
+	return all
+}
+
+// pieces are the paths of a group: A,B or a pattern such as runs/old-*.run. What
+// is there under the whole name is no list.
+func pieces(path string) []string {
+	if _, err := os.Stat(path); err == nil {
+		return []string{path}
+	}
+	var all []string
+	for piece := range strings.SplitSeq(path, ",") {
+		if _, err := os.Stat(piece); err != nil {
+			if found, _ := filepath.Glob(piece); len(found) > 0 { // a bad pattern is a file that is not there
+				all = append(all, found...)
+				continue
+			}
+		}
+		all = append(all, piece)
 	}
 	return all
 }
