@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/retrace-db/retrace/trace"
 	"github.com/retrace-db/retrace/trace/filter"
@@ -13,6 +14,7 @@ import (
 type Options struct {
 	MaxFingerprints int            // 0: DefaultFingerprints
 	Where           *filter.Filter // the statements to count; nil: all
+	SkipStart       time.Duration  // so much of the beginning of each run is not counted
 	Alone           bool           // there is one trace only: nothing is kept for comparing
 	Effect          float64        // percent that a change must have to matter; 0: DefaultEffect
 	Confidence      float64        // percent; 0: DefaultConfidence
@@ -48,6 +50,7 @@ func (a *Analysis) Add(label string, r *trace.Reader, tick func(events uint64) e
 // read takes the events of a trace.
 func (c *collector) read(label string, r *trace.Reader, tick func(events uint64) error) error {
 	r.Options(trace.ReadOptions{NoValues: true})
+	c.warmup.length, c.warmup.first = inTime(c.warmup.length, r.Header()), r.First
 	each := r.EachWithState
 	if !c.where.NeedsState() {
 		each = func(fn func(*trace.Event, *trace.State) error) error {
@@ -153,6 +156,11 @@ func (c *collector) describe(run *Run) {
 	run.clock = clock{origin: c.origin, first: f.first, until: f.until}
 	run.Events, run.Requests, run.Sessions, run.Statements = f.events, f.requests, f.sessions, c.total.count
 	run.Unmatched, run.filtered = c.unmatched, c.where != nil
+	run.SkippedStart, run.skipped = c.warmup.left, c.warmup.length > 0
+	if c.warmup.known {
+		f.first = min(c.warmup.end, f.until)
+		run.clock.first = f.first
+	}
 	run.Operations = map[string]uint64{}
 	for op, n := range f.ops {
 		if n > 0 && !trace.Op(op).Statement() {
@@ -164,7 +172,7 @@ func (c *collector) describe(run *Run) {
 	}
 	if run.ScheduleError = f.late.latency(); run.ScheduleError != nil {
 		service := &c.total.service
-		if c.where != nil { // a filter must not make a late replayer look good
+		if c.partial { // a filter must not make a late replayer look good
 			service = &c.service
 		}
 		run.Valid = new(valid(run.ScheduleError, service.latency()))

@@ -21,12 +21,14 @@ type collector struct {
 	lastID   uint64
 	free     []*session
 
-	// With a filter only statements that match are counted. All others go
+	// With a filter, or a warm-up, only some statements are counted. All others go
 	// through as well: they are what these had to wait for.
 	where     *filter.Filter
 	all       *index       // finds the statement of a fetch, counted or not
 	service   distribution // of all
 	unmatched uint64
+	warmup    warmup
+	partial   bool // there is a filter, or a warm-up
 }
 
 // facts are what a run is beyond its statements.
@@ -65,7 +67,8 @@ func newCollector(x *index, run int, o Options) *collector {
 	if !o.Alone {
 		c.keeping = &keeping{each: keepEach, all: keepAll}
 	}
-	if o.Where != nil {
+	c.warmup = warmup{length: int64(o.SkipStart), first: func() (int64, bool) { return c.facts.first, true }}
+	if c.partial = o.Where != nil || o.SkipStart > 0; c.partial {
 		c.all, c.service = newIndex(x.max), dense()
 	}
 	return c
@@ -81,12 +84,18 @@ func (c *collector) event(e *trace.Event, of *trace.State) {
 	if e.RequestEnd {
 		c.facts.requests++
 	}
-	t := c.measure(s, e)
+	t, early := c.measure(s, e), c.warmup.has(e)
 	switch op := e.Entry.Op; {
 	case op.Statement():
-		c.statement(s, e, t, c.where.Match(e, of))
+		matches := c.where.Match(e, of)
+		if matches && early {
+			c.warmup.left++
+		} else if !matches {
+			c.unmatched++
+		}
+		c.statement(s, e, t, matches && !early)
 	case op == trace.OpFetch:
-		c.fetch(s, e, t, of)
+		c.fetch(s, e, t, !early && c.where.Match(e, of))
 	case op == trace.OpEnd, op == trace.OpCancel:
 		c.ended(s, e.Session)
 		return
@@ -161,8 +170,6 @@ func (c *collector) statement(s *session, e *trace.Event, t timing, counted bool
 	if counted {
 		r = c.index.find(e.Entry)
 		c.count(r, e)
-	} else {
-		c.unmatched++
 	}
 	if status, _ := outcomeOf(e); status != trace.OK {
 		return
@@ -198,7 +205,7 @@ func outcomeOf(e *trace.Event) (trace.Status, string) {
 
 // time adds the time of a statement; r is nil if it is not counted.
 func (c *collector) time(r *row, t timing) {
-	if c.where != nil {
+	if c.partial {
 		c.service.record(t.service)
 	}
 	if r == nil {
@@ -228,14 +235,14 @@ func (c *collector) sketches() []*sketch {
 // of its parts, without the client's pauses between them; its outcome is that
 // of the last. A fetch of a statement that began before the trace adds its
 // rows only.
-func (c *collector) fetch(s *session, e *trace.Event, t timing, of *trace.State) {
+func (c *collector) fetch(s *session, e *trace.Event, t timing, counted bool) {
 	same := c.all.find(e.Entry)
 	i := len(s.cursors) - 1
 	for i >= 0 && s.cursors[i].same != same {
 		i--
 	}
 	if i < 0 {
-		if c.where.Match(e, of) {
+		if counted {
 			c.countFetch(c.index.find(e.Entry), e, false)
 		}
 		return

@@ -73,10 +73,12 @@ func (a *Analysis) join(c *collector, group, label string, in input) {
 func (r *Run) with(other *Run) {
 	r.unlike = r.unlike || r.Engine != other.Engine || origin(r) != origin(other) || value(r.Target) != value(other.Target) ||
 		value(r.Pace) != value(other.Pace) || value(r.Speed) != value(other.Speed)
+	r.skipped = r.skipped || other.skipped
 	r.mixed = r.mixed || other.mixed
 	r.Members = append(r.Members, other.Members...)
 	r.Sessions, r.Events, r.Requests = r.Sessions+other.Sessions, r.Events+other.Events, r.Requests+other.Requests
 	r.Statements, r.Unmatched = r.Statements+other.Statements, r.Unmatched+other.Unmatched
+	r.SkippedStart += other.SkippedStart
 	r.Gaps, r.Missing, r.LeftOut = r.Gaps+other.Gaps, r.Missing+other.Missing, r.LeftOut+other.LeftOut
 	r.Complete, r.Damage = r.Complete && other.Complete, append(r.Damage, other.Damage...)
 	for op, n := range other.Operations {

@@ -16,7 +16,8 @@ const Schema = 1
 // there is no data.
 type Report struct {
 	Schema       int           `json:"schema"`
-	Where        *string       `json:"where"` // only statements that match this filter are counted; null: all are
+	Where        *string       `json:"where"`        // only statements that match this filter are counted; null: all are
+	SkipStartS   *float64      `json:"skip_start_s"` // so much of the beginning of each run is not counted; null: nothing is left out
 	Runs         []Run         `json:"runs"`
 	Total        Total         `json:"total"`
 	Fingerprints []Fingerprint `json:"fingerprints"` // the costliest first
@@ -45,7 +46,8 @@ type Run struct {
 	Events         uint64            `json:"events"`
 	Requests       uint64            `json:"requests"`
 	Statements     uint64            `json:"statements"`
-	Unmatched      uint64            `json:"unmatched"` // statements that do not match the filter, in none of the figures
+	Unmatched      uint64            `json:"unmatched"`     // statements that do not match the filter, in none of the figures
+	SkippedStart   uint64            `json:"skipped_start"` // statements of the beginning that was left out, in none of the figures
 	StatementsPerS *float64          `json:"statements_per_s"`
 	Operations     map[string]uint64 `json:"operations"` // events that are no statements
 	Gaps           uint64            `json:"gaps"`
@@ -59,6 +61,7 @@ type Run struct {
 	clock    clock
 	mixed    bool // its files are of different runs
 	unlike   bool // the runs of the group are not repetitions of one
+	skipped  bool // its beginning was left out
 	filtered bool // not all of its statements were to be counted
 }
 
@@ -156,6 +159,9 @@ func (a *Analysis) Report() *Report {
 	}
 	if a.options.Where != nil {
 		r.Where = new(a.options.Where.String())
+	}
+	if a.options.SkipStart > 0 {
+		r.SkipStartS = new(a.options.SkipStart.Seconds())
 	}
 	for i, f := range a.total {
 		r.Total.Runs = append(r.Total.Runs, a.figures(f, i))

@@ -94,10 +94,14 @@ func (p *page) headline() {
 
 // counted tells how many statements the figures are of, and of how many.
 func (p *page) counted(run *Run, n uint64) string {
-	if p.r.Where == nil {
-		return plural(n, "statement")
+	s := plural(n, "statement")
+	if p.r.Where != nil {
+		s = fmt.Sprintf("%s of %s (where %s)", number(n), plural(n+run.Unmatched, "statement"), p.Escape(*p.r.Where))
 	}
-	return fmt.Sprintf("%s of %s (where %s)", number(n), plural(n+run.Unmatched, "statement"), p.Escape(*p.r.Where))
+	if p.r.SkipStartS != nil {
+		s += fmt.Sprintf(" without %s of the first %s", number(run.SkippedStart), Duration(*p.r.SkipStartS*1e6))
+	}
+	return s
 }
 
 func (p *page) runs() {

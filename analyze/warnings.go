@@ -15,8 +15,10 @@ var checks = []struct {
 	code, text string
 	of         func(r *Run) bool
 }{
-	{"empty", "no statement in the trace", func(r *Run) bool { return r.Statements+r.Unmatched == 0 }},
+	{"empty", "no statement in the trace", func(r *Run) bool { return r.Statements+r.Unmatched+r.SkippedStart == 0 }},
 	{"no_match", "no statement matches the filter", func(r *Run) bool { return r.Statements == 0 && r.Unmatched > 0 }},
+	{"all_skipped", "all of its statements are in the beginning that was left out", func(r *Run) bool { return r.Statements == 0 && r.SkippedStart > 0 }},
+	{"skip_start", "figures, span and rates are of what came after the beginning that was left out; what queued up in that beginning still counts in response times. Sessions, events, requests and schedule are of the whole trace", func(r *Run) bool { return r.skipped }},
 	{"where", "only the statements that match the filter are counted, with their fetches; shares, rates and percentiles are theirs. Sessions, events, requests, span and schedule are of the whole trace", func(r *Run) bool { return r.filtered }},
 	{"damaged", "parts could not be read; the figures are of what could", func(r *Run) bool { return len(r.Damage) > 0 }},
 	{"mixed", "its files are of different runs, read as one; name them one by one to compare them", func(r *Run) bool { return r.mixed }},

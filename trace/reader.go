@@ -56,6 +56,29 @@ type Reader struct {
 	open     func(path string) (readFile, error)
 
 	missed Totals
+
+	first    int64 // of the first events
+	hasFirst bool
+}
+
+// First is when the first event began, or was due in a run with a schedule: of
+// those in the first block that has some, which are read before the first of
+// them is passed on.
+func (r *Reader) First() (ns int64, ok bool) { return r.first, r.hasFirst }
+
+func (r *Reader) notice(events []Event) {
+	if r.hasFirst {
+		return
+	}
+	for i := range events {
+		at := events[i].Start
+		if events[i].HasDue {
+			at = min(at, events[i].Due)
+		}
+		if i == 0 || at < r.first {
+			r.first, r.hasFirst = at, true
+		}
+	}
 }
 
 // NewReader reads a trace from a pipe or anything else that is read once.
@@ -134,6 +157,7 @@ func (r *Reader) Next(b *Batch) error {
 			break
 		}
 		if s.deliver(b) {
+			r.notice(b.Events)
 			return nil
 		}
 		if !s.ready {
@@ -147,6 +171,7 @@ func (r *Reader) Next(b *Batch) error {
 		}
 		if ok {
 			r.countGaps(b.Gaps)
+			r.notice(b.Events)
 			return nil
 		}
 		r.err = err

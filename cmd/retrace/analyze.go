@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/term"
 
@@ -18,15 +19,16 @@ import (
 )
 
 type analyzeCmd struct {
-	Traces      []string    `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. LABEL=RUN,RUN… or LABEL=DIRECTORY is a group of repeated runs. The first is the baseline."`
-	Where       whereFlag   `placeholder:"EXPR" help:"Count only statements that match, such as 'op:select -app:cron'; see Filters in the README (all)."`
-	MinEffect   *percentage `placeholder:"P%" help:"Comparing: call a change improved or degraded from so much on (5%)."`
-	Confidence  *percentage `placeholder:"P%" help:"Comparing: how sure to be of a verdict (95%)."`
-	MaxDiverged *percentage `placeholder:"P%" help:"Comparing: how many statements may differ from the recording, or fail and not in the first run, before there is nothing to compare (1%)."`
-	FailIf      []gateFlag  `placeholder:"COND" sep:"none" help:"Exit with 4 if this is so, such as 'any degraded' or 'p99 > +10%'; see Gates in the README. May be repeated."`
-	Output      string      `short:"o" enum:"text,json,md,csv" default:"text" placeholder:"text|json|md|csv" help:"Form of the report: text, json, md for a pull request, csv for a spreadsheet (${default})."`
-	Top         int         `placeholder:"N" help:"Show the N costliest statements only (20 in text and md, all in json and csv)."`
-	Quiet       bool        `short:"q" help:"No progress on stderr."`
+	Traces      []string      `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. LABEL=RUN,RUN… or LABEL=DIRECTORY is a group of repeated runs. The first is the baseline."`
+	Where       whereFlag     `placeholder:"EXPR" help:"Count only statements that match, such as 'op:select -app:cron'; see Filters in the README (all)."`
+	SkipStart   time.Duration `placeholder:"D" help:"Leave out the first 10s, say, of each run's schedule or, where it has none, time (0s)."`
+	MinEffect   *percentage   `placeholder:"P%" help:"Comparing: call a change improved or degraded from so much on (5%)."`
+	Confidence  *percentage   `placeholder:"P%" help:"Comparing: how sure to be of a verdict (95%)."`
+	MaxDiverged *percentage   `placeholder:"P%" help:"Comparing: how many statements may differ from the recording, or fail and not in the first run, before there is nothing to compare (1%)."`
+	FailIf      []gateFlag    `placeholder:"COND" sep:"none" help:"Exit with 4 if this is so, such as 'any degraded' or 'p99 > +10%'; see Gates in the README. May be repeated."`
+	Output      string        `short:"o" enum:"text,json,md,csv" default:"text" placeholder:"text|json|md|csv" help:"Form of the report: text, json, md for a pull request, csv for a spreadsheet (${default})."`
+	Top         int           `placeholder:"N" help:"Show the N costliest statements only (20 in text and md, all in json and csv)."`
+	Quiet       bool          `short:"q" help:"No progress on stderr."`
 }
 
 func (*analyzeCmd) Help() string {
@@ -49,6 +51,7 @@ retrace analyze runs/
 retrace analyze old=a.run,b.run,c.run,d.run 'new=runs/new-*.run'
 retrace analyze --min-effect 10% before.run after.run
 retrace analyze --fail-if 'any degraded' --fail-if 'p99 > +10%' before.run after.run
+retrace analyze --skip-start 10s before.run after.run
 retrace analyze --where 'table:orders -app:nightly' monday.trace
 retrace analyze -o md before.run after.run >comment.md
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
@@ -58,6 +61,9 @@ func (c *analyzeCmd) Validate() error {
 	const try = "retrace analyze monday.trace"
 	if c.Top < 0 {
 		return usageError(try+" --top 10", "--top %d is negative", c.Top)
+	}
+	if c.SkipStart < 0 {
+		return usageError(try+" --skip-start 10s", "--skip-start %s is negative", c.SkipStart)
 	}
 	if c.MinEffect != nil && *c.MinEffect <= 0 {
 		return usageError(try+" next.run --min-effect 5%", "--min-effect must be over 0")
@@ -116,7 +122,7 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 
 // options refuses those of a comparison where there is nothing to compare with.
 func (c *analyzeCmd) options(traces int) (analyze.Options, error) {
-	o := analyze.Options{Where: c.Where.Filter, Alone: traces == 1}
+	o := analyze.Options{Where: c.Where.Filter, SkipStart: c.SkipStart, Alone: traces == 1}
 	for name, flag := range map[string]*percentage{"--min-effect": c.MinEffect, "--confidence": c.Confidence, "--max-diverged": c.MaxDiverged} {
 		if flag != nil && o.Alone {
 			return o, usageError("retrace analyze before.run after.run "+name+fmt.Sprintf(" %g%%", float64(*flag)), "%s is for comparing, and there is one trace", name)
