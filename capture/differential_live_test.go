@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,41 +47,49 @@ func through(t testing.TB, addr string, o Options) (proxy string, stop func()) {
 // bytes and the server's are cut into pieces; and what it sent is in the trace.
 func TestDifferential(t *testing.T) {
 	server := dbtest.Postgres15(t)
-	for name, portable := range map[string]bool{"preferred": false, "portable": true} {
-		t.Run(name, func(t *testing.T) {
-			rec := newRecording(t)
-			proxy, stop := through(t, server.Addr, Options{Portable: portable, Recorder: rec.Recorder})
-			sent := map[string]int{}
-			for _, s := range scripts {
-				t.Run(s.name, func(t *testing.T) {
-					direct := s.play(t, server.Addr, nil)
-					sameReplies(t, direct, s.play(t, proxy, nil))
-					sent[s.stream()]++
-					if !testing.Short() && s.size() < 5_000 {
-						sameReplies(t, direct, s.play(t, proxy, byteByByte))
-						sent[s.stream()]++
-					}
-				})
-			}
-			stop()
-			events, gaps := rec.events()
-			for _, g := range gaps {
-				// The protocol that cannot be understood ends the recording of its session.
-				if g.First != 2 || g.Last != 2 || !strings.HasPrefix(g.Why, "unreadable: ") {
-					t.Errorf("gap: %+v", g)
-				}
-				sent[unreadable]--
-				delete(events, g.Session)
-			}
-			for _, session := range events {
-				sent[streamOf(t, session)]--
-			}
-			for stream, n := range sent {
-				if n != 0 {
-					t.Errorf("%d sessions more were sent than recorded with the bytes %s", n, brief([]byte(stream)))
-				}
+	t.Run("preferred", func(t *testing.T) { differ(t, server, Options{}, !testing.Short()) })
+	t.Run("portable", func(t *testing.T) { differ(t, server, Options{Portable: true}, !testing.Short()) })
+}
+
+// The same with the newest server, whose protocol is 3.2.
+func TestDifferential18(t *testing.T) {
+	differ(t, dbtest.Postgres18(t), Options{}, false)
+}
+
+// differ plays all scripts directly and through a proxy; slowly: also byte by byte.
+func differ(t *testing.T, server *dbtest.Server, o Options, slowly bool) {
+	rec := newRecording(t)
+	o.Recorder = rec.Recorder
+	proxy, stop := through(t, server.Addr, o)
+	sent := map[string]int{}
+	for _, s := range slices.Concat(scripts, protocolScripts) {
+		t.Run(s.name, func(t *testing.T) {
+			direct := s.play(t, server.Addr, nil)
+			sameReplies(t, direct, s.play(t, proxy, nil))
+			sent[s.stream()]++
+			if slowly && s.size() < 5_000 {
+				sameReplies(t, direct, s.play(t, proxy, byteByByte))
+				sent[s.stream()]++
 			}
 		})
+	}
+	stop()
+	events, gaps := rec.events()
+	for _, g := range gaps {
+		// The protocol that cannot be understood ends the recording of its session.
+		if g.First != 2 || g.Last != 2 || !strings.HasPrefix(g.Why, "unreadable: ") {
+			t.Errorf("gap: %+v", g)
+		}
+		sent[unreadable]--
+		delete(events, g.Session)
+	}
+	for _, session := range events {
+		sent[streamOf(t, session)]--
+	}
+	for stream, n := range sent {
+		if n != 0 {
+			t.Errorf("%d sessions more were sent than recorded with the bytes %s", n, brief([]byte(stream)))
+		}
 	}
 }
 

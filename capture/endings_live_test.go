@@ -52,6 +52,16 @@ func (c *client) ask(sql string) {
 	c.wait("Z")
 }
 
+// copyIn leaves the session in the middle of its data.
+func (c *client) copyIn() {
+	c.t.Helper()
+	c.ask("create temp table ct (n int)")
+	c.send(msgs(query("copy ct from stdin")))
+	c.wait("G")
+	c.send(raw('d', "1\n"))
+	c.send(raw('d', "2\n"))
+}
+
 // ends are the ways a session can end, and what its last event says of it.
 var ends = []struct {
 	name   string
@@ -87,13 +97,33 @@ var ends = []struct {
 		s.Psql(t, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'select pg_sleep%' and state = 'active'")
 		c.wait("E$")
 	}, "57P01", trace.Error},
+	{"close in the middle of COPY in", func(t *testing.T, c *client, _ *dbtest.Server) {
+		c.copyIn()
+		_ = c.conn.Close()
+	}, "08P01", trace.OK}, // the server says so, to nobody
+	{"half-close in the middle of COPY in", func(t *testing.T, c *client, _ *dbtest.Server) {
+		c.copyIn()
+		_ = c.conn.(*net.TCPConn).CloseWrite()
+		c.wait("$")
+	}, "08P01", trace.OK}, // the server says so, to nobody
+	{"terminated by the server in the middle of COPY in", func(t *testing.T, c *client, s *dbtest.Server) {
+		c.copyIn()
+		s.Psql(t, "select pg_terminate_backend(pid) from pg_stat_activity where query = 'copy ct from stdin'")
+		c.wait("$")
+	}, "57P01", trace.OK},
+	{"reset in the middle of COPY out", func(t *testing.T, c *client, _ *dbtest.Server) {
+		c.send(msgs(query("copy (select repeat('x', 1000) from generate_series(1, 100000)) to stdout")))
+		c.wait("Hddd")
+		_ = c.conn.(*net.TCPConn).SetLinger(0)
+		_ = c.conn.Close()
+	}, clientGone, trace.Lost},
 	{"garbage", func(t *testing.T, c *client, _ *dbtest.Server) {
 		c.send([]byte("\x00\x00\x00\x00\x00\x00\x00"))
 		c.wait("E$")
 	}, serverGone, trace.OK},
 }
 
-// However a session ends, both sides are let go, the proxy goes on, and the
+// PG-25: however a session ends, both sides are let go, the proxy goes on, and the
 // trace says how it ended.
 func TestEndings(t *testing.T) {
 	server := dbtest.Postgres15(t)

@@ -22,9 +22,10 @@ type scriptStep struct {
 
 // script is a session as bytes.
 type script struct {
-	name  string
-	start map[string]string
-	steps []scriptStep
+	name    string
+	start   map[string]string
+	version uint32 // of the protocol; 0: 3.0
+	steps   []scriptStep
 }
 
 func msgs(all ...pgproto3.FrontendMessage) []byte {
@@ -96,7 +97,10 @@ func (s script) startPacket() []byte {
 	for k, v := range s.start {
 		parameters[k] = v
 	}
-	return encode(nil, &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersionNumber, Parameters: parameters})
+	if s.version == 0 {
+		s.version = pgproto3.ProtocolVersionNumber
+	}
+	return encode(nil, &pgproto3.StartupMessage{ProtocolVersion: s.version, Parameters: parameters})
 }
 
 // play runs the script. write sends bytes, so that a caller can split them;
@@ -134,7 +138,7 @@ func (s script) play(t testing.TB, addr string, write func(net.Conn, []byte) err
 }
 
 func (p *player) await(wanted string) error {
-	_ = p.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_ = p.conn.SetReadDeadline(time.Now().Add(30 * time.Second))
 	for len(wanted) > 0 {
 		m, err := p.read()
 		if err == io.EOF && wanted == "$" {
