@@ -287,6 +287,7 @@ func TestNothingToReport(t *testing.T) {
 	}
 }
 
+// AN-10, AN-22: memory has a bound, and what is beyond it is counted in one row.
 func TestFingerprintsBeyondTheLimitShareARow(t *testing.T) {
 	a := New(Options{MaxFingerprints: 2})
 	var first, second []trace.Event
@@ -468,4 +469,17 @@ func BenchmarkCollect(b *testing.B) {
 		c.event(&events[i&(len(events)-1)], nil)
 		i++
 	}
+}
+
+// AN-20: a rate is of the time that went by, however long statements take and
+// whatever idles in between.
+func TestRateIsOfTheTimeThatWentBy(t *testing.T) {
+	var events []trace.Event
+	for i := range int64(10) {
+		events = append(events, ev(1, selectOne, i*3e6, i*3e6+2e6))
+	}
+	events = append(events, ev(1, selectOne, 98e6, 100e6)) // after a pause
+	run := analysed(recording(), events...).Runs[0]
+	near(t, "span", *run.SpanS, 100, 1e-9)
+	near(t, "rate", *run.StatementsPerS, 0.11, 1e-9)
 }

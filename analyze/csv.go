@@ -19,7 +19,7 @@ func CSV(w io.Writer, r *Report, escape func(string) string) error {
 	rows := func(id, sql string, runs []Figures) {
 		for i := range runs {
 			// errors of Write come again from Error
-			_ = out.Write(append([]string{id, cell(escape(sql)), cell(escape(r.Runs[i].Label))}, csvFigures(&runs[i])...))
+			_ = out.Write(append([]string{id, cell(escape(sql)), cell(escape(r.Runs[i].Label))}, csvFigures(&runs[i], escape)...))
 		}
 	}
 	rows("total", "", r.Total.Runs)
@@ -31,7 +31,7 @@ func CSV(w io.Writer, r *Report, escape func(string) string) error {
 	return out.Error()
 }
 
-func csvFigures(f *Figures) []string {
+func csvFigures(f *Figures, escape func(string) string) []string {
 	row := []string{
 		strconv.FormatUint(f.Count, 10), strconv.FormatUint(f.OK, 10), strconv.FormatUint(f.Failed(), 10), strconv.FormatUint(f.Rows, 10), decimal(f.SharePct),
 	}
@@ -56,7 +56,7 @@ func csvFigures(f *Figures) []string {
 	if c.Pairs != nil {
 		pairs = strconv.FormatUint(*c.Pairs, 10)
 	}
-	return append(row, string(c.Verdict), c.Metric, decimal(c.Pct), low, high, pairs, decimal(c.TimeUS), cell(value(c.Why)))
+	return append(row, string(c.Verdict), c.Metric, decimal(c.Pct), low, high, pairs, decimal(c.TimeUS), cell(escape(value(c.Why))))
 }
 
 func decimal(v *float64) string {

@@ -330,3 +330,18 @@ func TestATotalTimeThatContradictsTheMedian(t *testing.T) {
 		}
 	}
 }
+
+// AN-21: runs at another speed or pace, or of another trace, are compared with a
+// warning.
+func TestUnlikeRunsHaveAWarning(t *testing.T) {
+	faster, paced, foreign := runOf("original"), runOf("think"), runOf("original")
+	faster.headers[0].Run.Speed = 4
+	foreign.headers[0].Run.Source = "cc"
+	l := load{seconds: 2, perSecond: 5, statements: []*trace.Entry{fast}, us: 300}
+	for code, run := range map[string]fixed{"different_speed": faster, "different_pace": paced, "different_source": foreign} {
+		r := against(Options{}, runOf("original"), run, l, nil)
+		if w := warned(r, code); len(r.Warnings) != 1 || w == nil || !reflect.DeepEqual(w.Runs, []string{"run"}) {
+			t.Errorf("%s: %+v", code, r.Warnings)
+		}
+	}
+}
