@@ -1,5 +1,7 @@
 package replay
 
+import "github.com/retrace-db/retrace/trace"
+
 // awaitCopyIn waits until the server takes COPY data or has refused them.
 func (s *session) awaitCopyIn() {
 	for s.dead == "" && !s.talk.CopyOpen() && s.answerable() != nil {
@@ -19,4 +21,20 @@ func (s *session) endCopy() {
 	}
 	s.tell(ownOrdinal, out, now)
 	s.write(out)
+}
+
+// spoil ends a COPY some of whose data are not in the trace: it is skipped as a
+// whole, whatever has been sent of it already.
+func (s *session) spoil() {
+	for i := range s.batch {
+		b := &s.batch[i]
+		if b.op != trace.OpCopy || b.flags&flagSkip == 0 || !s.talk.CopyOpen() {
+			continue
+		}
+		if f := s.pending(); f != nil {
+			f.spoiled = b.end
+		}
+		s.endCopy()
+		return
+	}
 }

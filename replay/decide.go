@@ -14,6 +14,7 @@ const (
 // of something that did not happen in the recording. These are skipped: to send
 // them would measure how fast errors are.
 func (s *session) decide() {
+	s.spoil()
 	skipping := s.talk.TransactionState() == 'E' && s.recordedState(s.batch[0].ordinal) != 'E'
 	for i := range s.batch {
 		b := &s.batch[i]

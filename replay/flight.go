@@ -42,6 +42,8 @@ type flight struct {
 	after    byte // transaction state
 	diverged trace.Diverged
 
+	spoiled ending // of a COPY: why some of its data could not be sent
+
 	parse []byte // its Parse, where that names a statement others may execute
 }
 
@@ -69,6 +71,9 @@ func (f *flight) answered(r *pg.Reply) {
 		f.status = trace.Lost
 	}
 	f.reason = r.Reason
+	if f.spoiled != endNone && f.status == trace.Error {
+		f.status, f.reason = trace.Skipped, f.spoiled.String()
+	}
 }
 
 // ended gives an event that was not sent, or is not to be answered, its outcome.

@@ -151,7 +151,7 @@ func (s *Summary) warn(p *player) {
 		warn("%d sessions begin in the middle and nothing is known of their beginning", p.source.unknownFrom)
 	}
 	if p.source.unportable > 0 {
-		warn("%d statements declare parameter types by numbers that each database gives out itself: right only on a physical copy of the recorded server", p.source.unportable)
+		warn("%d statements declare parameter types by numbers that each database gives out itself: they are sent without, and the target finds the types from the statement", p.source.unportable)
 	}
 	if len(s.Dangerous) > 0 && p.selection.dangerous {
 		warn("statements that could harm more than the data were sent: %s", listed(s.Dangerous))

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/retrace-db/retrace/internal/wire/sqltext"
@@ -63,15 +62,3 @@ func (src *source) know(e *trace.Entry) *knowledge {
 func multiple(sql string) bool {
 	return strings.Contains(strings.TrimRight(sql, "; \t\r\n\f\v"), ";")
 }
-
-// declaresForeign tells whether a statement declares parameter types by numbers
-// that each database gives out itself.
-func declaresForeign(e *trace.Entry) bool {
-	if e.Prepare != nil && len(e.Types) == 0 {
-		e = e.Prepare
-	}
-	return slices.ContainsFunc(e.Types, func(oid uint32) bool { return oid >= firstUserOID })
-}
-
-// firstUserOID is the first OID that PostgreSQL does not give out itself.
-const firstUserOID = 16384

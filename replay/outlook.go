@@ -168,17 +168,6 @@ func (s *Survey) textsOf(db string, all bool) []probe {
 	return texts
 }
 
-// portable leaves out parameter types that each database numbers itself.
-func portable(types []uint32) []uint32 {
-	own := slices.Clone(types)
-	for i := range own {
-		if own[i] >= firstUserOID {
-			own[i] = 0
-		}
-	}
-	return own
-}
-
 func (out *Outlook) sort() {
 	slices.SortFunc(out.Lacks, func(a, b Lack) int {
 		return cmp.Or(cmp.Compare(b.Statements, a.Statements), cmp.Compare(a.Database, b.Database), cmp.Compare(a.What, b.What))

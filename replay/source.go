@@ -218,6 +218,7 @@ func (src *source) take() error {
 }
 
 func (src *source) state(s *trace.State) error {
+	undeclareState(s)
 	if live := src.live[s.Session]; live != nil {
 		return src.jumped(live, s)
 	}
@@ -367,6 +368,9 @@ func (src *source) bytes(r *record, e *trace.Event) {
 		src.joined, err = pg.Join(src.joined[:0], e.Entry.Shape, e.Sizes, e.Values)
 		if err == nil {
 			r.bytes = src.joined
+			if src.know(e.Entry).foreign {
+				undeclare(r.bytes)
+			}
 			return
 		}
 		r.flags, r.end = r.flags|flagSkip, skipUnreadable

@@ -137,7 +137,7 @@ func traceWarnings(t *replay.Survey) []string {
 	}
 	warn(t.Gaps, "the trace has %d gaps: %d events were not recorded", t.Gaps, t.Missing)
 	warn(t.UnknownFrom, "%d sessions begin in the middle and nothing is known of their beginning", t.UnknownFrom)
-	warn(t.Unportable, "%d statements declare parameter types by numbers that each database gives out itself: right only on a physical copy of the recorded server", t.Unportable)
+	warn(t.Unportable, "%d statements declare parameter types by numbers that each database gives out itself: they are sent without, and the target finds the types from the statement", t.Unportable)
 	return all
 }
 
