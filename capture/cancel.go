@@ -118,7 +118,11 @@ func (s *session) aim() (session, ordinal uint64, sure bool) {
 // deliver sends the request to where the victim is connected, or for want of
 // one to the target, and waits for the server to close.
 func (p *Proxy) deliver(ctx context.Context, victim *session, packet []byte) {
-	server, err := p.dialFor(ctx, victim)
+	var at net.Addr
+	if victim != nil {
+		at = victim.upstream
+	}
+	server, err := p.dial(ctx, at)
 	if err != nil {
 		p.failed.Add(1)
 		p.options.Log.Warn("cannot deliver a cancel request", "target", p.options.Target, "error", err)
@@ -130,13 +134,4 @@ func (p *Proxy) deliver(ctx context.Context, victim *session, packet []byte) {
 	if _, err := server.Write(packet); err == nil {
 		_, _ = io.Copy(io.Discard, server)
 	}
-}
-
-func (p *Proxy) dialFor(ctx context.Context, victim *session) (net.Conn, error) {
-	if victim == nil {
-		return p.options.Dial(ctx)
-	}
-	addr := victim.upstream
-	var d net.Dialer
-	return d.DialContext(ctx, addr.Network(), addr.String())
 }

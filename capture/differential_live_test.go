@@ -23,7 +23,7 @@ func through(t testing.TB, addr string, o Options) (proxy string, stop func()) {
 	}
 	o.Target = "postgres://" + addr
 	if o.Dial == nil {
-		o.Dial = func(ctx context.Context) (net.Conn, error) {
+		o.Dial = func(ctx context.Context, _ net.Addr) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", addr)
 		}

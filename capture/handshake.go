@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -29,29 +30,45 @@ func refuse(code, message, hint string) *refusal {
 	return &refusal{fatal(code, message, hint), message}
 }
 
-// startPacket leads a connection to its start packet or cancel request. Both
-// kinds of encryption are declined, in whatever order they are asked for.
-func startPacket(c net.Conn) (packet []byte, code uint32, err error) {
+// startPacket leads a connection to its start packet or cancel request, through
+// TLS where the client asks for it and there is a certificate. Encryption is
+// declined otherwise, in whatever order it is asked for. The connection to go on
+// with is returned, in any case.
+func startPacket(ctx context.Context, c net.Conn, config *tls.Config) (conn net.Conn, packet []byte, code uint32, err error) {
+	encrypted := false
 	for range negotiations + 1 {
 		var first [1]byte
 		if _, err := io.ReadFull(c, first[:]); err != nil {
-			return nil, 0, silent(err)
+			return c, nil, 0, silent(err)
 		}
-		if first[0] == 0x16 {
-			return nil, 0, &refusal{tlsAlert, "client began with TLS, which is not offered: connect with sslmode=prefer or disable"}
+		if first[0] == 0x16 && !encrypted {
+			if c, err = encryptAtOnce(ctx, c, first[:], config); err != nil {
+				return c, nil, 0, err
+			}
+			encrypted = true
+			continue
 		}
 		packet, code, err := pg.ReadStartup(io.MultiReader(bytes.NewReader(first[:]), c))
-		if err != nil {
-			return nil, 0, notStart(err)
+		switch {
+		case err != nil:
+			return c, nil, 0, notStart(err)
+		case code != pg.CodeSSL && code != pg.CodeGSS:
+			return c, packet, code, nil
+		case encrypted:
+			return c, nil, 0, refuse(codeProtocol, "client asks for encryption inside of TLS", "")
 		}
-		if code != pg.CodeSSL && code != pg.CodeGSS {
-			return packet, code, nil
+		if code == pg.CodeSSL && config != nil {
+			if c, err = accept(ctx, c, config); err != nil {
+				return c, nil, 0, err
+			}
+			encrypted = true
+			continue
 		}
 		if _, err := c.Write([]byte{'N'}); err != nil {
-			return nil, 0, silent(err)
+			return c, nil, 0, silent(err)
 		}
 	}
-	return nil, 0, refuse(codeProtocol, "client asks for encryption over and over", "")
+	return c, nil, 0, refuse(codeProtocol, "client asks for encryption over and over", "")
 }
 
 // silent is a connection that went away or fell asleep.
@@ -88,7 +105,7 @@ func (p *Proxy) welcome(ctx context.Context, c net.Conn) {
 		}
 	}
 	_ = c.SetDeadline(time.Now().Add(p.options.HandshakeTimeout))
-	packet, code, err := startPacket(c)
+	c, packet, code, err := startPacket(ctx, c, p.options.TLS)
 	now := p.options.Now()
 	if err == nil && p.closing.Load() {
 		err = refuse(codeClosing, "retrace capture is ending", "connect to the database itself")
@@ -132,12 +149,12 @@ func (p *Proxy) begin(ctx context.Context, c net.Conn, packet []byte, now int64)
 	s := &session{proxy: p, client: c}
 	s.tap = p.tap(s)
 	s.seeClient(packet, now)
-	server, err := p.dial(ctx)
+	server, err := p.dial(ctx, nil)
 	if err != nil {
 		p.failedBegin(s, err)
 		return
 	}
-	s.server, s.upstream = server, server.RemoteAddr()
+	s.server, s.upstream = p.unbind(c, server), server.RemoteAddr()
 	if _, err := server.Write(packet); err != nil {
 		_ = server.Close()
 		p.failedBegin(s, fmt.Errorf("%s: %w", p.options.Target, err))
@@ -153,17 +170,17 @@ func (p *Proxy) begin(ctx context.Context, c net.Conn, packet []byte, now int64)
 	}
 }
 
-func (p *Proxy) dial(ctx context.Context) (net.Conn, error) {
+func (p *Proxy) dial(ctx context.Context, at net.Addr) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.options.ConnectTimeout)
 	defer cancel()
-	return p.options.Dial(ctx)
+	return p.options.Dial(ctx, at)
 }
 
 // failedBegin tells a client why its session cannot be, and records it so.
 func (p *Proxy) failedBegin(s *session, err error) {
 	p.failed.Add(1)
 	p.options.Log.Warn("cannot reach the target", "target", p.options.Target, "error", err)
-	word := fatal(codeTarget, "retrace capture: "+err.Error(), "is the target of retrace capture up?")
+	word := fatal(codeTarget, "retrace capture: "+err.Error(), "is the target of retrace capture up, and does its sslmode suit it?")
 	s.seeServer(word, p.options.Now())
 	s.seeEnd(p.options.Now(), "server_gone")
 	dismiss(s.client, word)

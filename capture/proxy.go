@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,9 +18,10 @@ import (
 
 // Options of a proxy. Zero values are usable but for Dial.
 type Options struct {
-	Target   string // named in messages, without secrets
-	Dial     func(context.Context) (net.Conn, error)
-	Recorder *Recorder // nil: pass on without recording
+	Target   string                                                 // named in messages, without secrets
+	Dial     func(_ context.Context, at net.Addr) (net.Conn, error) // to where another connection is; nil: anywhere
+	TLS      *tls.Config                                            // see ServerTLS; nil: not offered to clients
+	Recorder *Recorder                                              // nil: pass on without recording
 	Log      *slog.Logger
 
 	MaxConns         int           // default: what the limit of open files allows
@@ -62,6 +64,8 @@ type Proxy struct {
 	routes   routes
 	turned   chan struct{} // room for clients that are told there is no room
 
+	warnOfBinding sync.Once
+
 	conns   atomic.Int64 // accepted and not closed, sessions or not
 	closing atomic.Bool
 	running sync.WaitGroup
@@ -79,7 +83,7 @@ type Counts struct {
 	Live     int64 // sessions now
 	Sessions int64 // so far
 	Cancels  int64 // cancel requests
-	Refused  int64 // connections that spoke no PostgreSQL, or TLS, or too slowly, or were too many
+	Refused  int64 // connections that spoke no PostgreSQL, or TLS that could not be, or too slowly, or were too many
 	Failed   int64 // sessions for which the target could not be reached
 	Conns    int64 // connections now, sessions or not
 	Up, Down int64 // bytes from clients, and to them

@@ -170,7 +170,7 @@ func (r *relay) down() {
 		}
 		if err != nil {
 			r.over(err, serverGone, s.client)
-			if errors.Is(err, io.EOF) {
+			if finished(err) {
 				r.lastWords(s.client)
 			}
 			return
@@ -182,11 +182,17 @@ func (r *relay) down() {
 // ends the session.
 func (r *relay) over(err error, reason string, to net.Conn) {
 	r.because(reason)
-	if errors.Is(err, io.EOF) {
+	if finished(err) {
 		closeWrite(to)
 		return
 	}
 	r.close()
+}
+
+// finished tells whether a stream has ended and not broken. One under TLS also
+// ends within a record, when its program was killed.
+func finished(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // stillSpeaking gives a side that was given a moment another one.

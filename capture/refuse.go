@@ -53,11 +53,16 @@ func dismiss(c net.Conn, word []byte) {
 	}
 }
 
-// closeWrite passes on that nothing more will come.
+// closeWrite passes on that nothing more will come: of TLS as well as of the
+// connection beneath it.
 func closeWrite(c net.Conn) {
-	if half, ok := c.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
+	half, ok := c.(interface{ CloseWrite() error })
+	if !ok {
+		_ = c.Close()
 		return
 	}
-	_ = c.Close()
+	_ = half.CloseWrite()
+	if tls, ok := c.(interface{ NetConn() net.Conn }); ok {
+		closeWrite(tls.NetConn())
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,9 @@ import (
 
 type captureCmd struct {
 	Listen         string        `default:"127.0.0.1:6432" placeholder:"HOST:PORT" help:"Where applications connect to (${default})."`
-	Target         string        `required:"" placeholder:"URL" help:"The database, as postgres://HOST:PORT. Users and passwords are those of the applications."`
+	Target         string        `required:"" placeholder:"URL" help:"The database, as postgres://HOST:PORT. Users and passwords are those of the applications. sslmode, sslrootcert, sslcert, sslkey and sslnegotiation mean what they mean to libpq; without sslmode, a server on another machine needs TLS and a certificate that can be verified, and one on this machine is spoken to in the clear."`
+	TLSCert        string        `name:"tls-cert" placeholder:"FILE" help:"Offer TLS to applications, with this certificate and its chain (PEM); --tls-key goes with it. Without, TLS is declined."`
+	TLSKey         string        `name:"tls-key" placeholder:"FILE" help:"The private key of --tls-cert (PEM)."`
 	Write          string        `short:"w" required:"" placeholder:"FILE" help:"The trace to write; - is stdout."`
 	Force          bool          `help:"Overwrite FILE."`
 	Rotate         rotateFlag    `placeholder:"SIZE,TIME" help:"Write numbered files into the new directory that -w names, the next one after this size or time, or whichever comes first: 1GiB, 1h, or 1GiB,1h (never). Each file can be read and replayed by itself, all together are one trace."`
@@ -53,6 +56,7 @@ retrace capture --target postgres://db.example:5432 -w peak.trace --paused --con
 curl -X POST http://127.0.0.1:6433/start
 retrace capture --target postgres://db.example:5432 -w day.trace --sample 10% --metrics 127.0.0.1:9187
 retrace capture --target postgres://db.example:5432 -w week --rotate 1GiB,1h
+retrace capture --target 'postgres://db.example:5432?sslmode=verify-full&sslrootcert=ca.crt' --tls-cert server.crt --tls-key server.key -w day.trace
 retrace capture --target postgres://admin@db.example:5432/shop -w day.trace --restore-point=monday`
 }
 
@@ -60,6 +64,8 @@ retrace capture --target postgres://admin@db.example:5432/shop -w day.trace --re
 func (c *captureCmd) Validate() error {
 	const try = "retrace capture --listen 127.0.0.1:6432 --target postgres://127.0.0.1:5432 -w new.trace"
 	switch {
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return usageError(try+" --tls-cert server.crt --tls-key server.key", "--tls-cert and --tls-key go together")
 	case c.Duration < 0:
 		return usageError(try+" --duration 10m", "--duration %s is negative", c.Duration)
 	case c.MaxConnections < 0:
@@ -98,11 +104,15 @@ func (c *captureCmd) Run(ctx context.Context, env Env) error {
 	if err != nil {
 		return err
 	}
+	offered, err := c.serverTLS()
+	if err != nil {
+		return err
+	}
 	listener, err := capture.Listen(c.Listen)
 	if err != nil {
 		return err
 	}
-	r := &recording{captureCmd: c, env: env, target: to, clock: clock.NewTimers(), talk: &talk{to: env.Err, quiet: c.Quiet}}
+	r := &recording{captureCmd: c, env: env, target: to, tls: offered, clock: clock.NewTimers(), talk: &talk{to: env.Err, quiet: c.Quiet}}
 	if err := errors.Join(r.openControl(), r.openMetrics()); err != nil {
 		return errors.Join(err, listener.Close(), r.closeSides())
 	}
@@ -138,18 +148,27 @@ func (s source) String() string {
 }
 
 func (c *captureCmd) target(ctx context.Context, env Env) (source, error) {
-	t, err := target.Parse(c.Target, env.Getenv)
+	t, err := target.ParseProxied(c.Target, env.Getenv)
 	if err != nil {
 		return source{}, usageError("retrace capture --target postgres://127.0.0.1:5432 -w new.trace", "%w", err)
 	}
 	s := source{Target: t}
-	if t.RequiresTLS() {
-		return s, fmt.Errorf("%s asks for TLS (sslmode=require or stricter), and capture cannot speak TLS to its target yet: use sslmode=prefer or disable, or a tunnel that speaks it", s)
-	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	s.addresses, err = t.Addresses(ctx)
 	return s, err
+}
+
+// serverTLS is what applications are offered, or nil.
+func (c *captureCmd) serverTLS() (*tls.Config, error) {
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	certificate, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.TLSCert, c.TLSKey, err)
+	}
+	return capture.ServerTLS(certificate), nil
 }
 
 func (c *captureCmd) create(env Env) (traceOut, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,7 @@ type recording struct {
 	target source
 	clock  *clock.Timers
 	talk   *talk
+	tls    *tls.Config // nil: not offered to applications
 
 	proxy    *capture.Proxy
 	recorder *capture.Recorder
@@ -47,7 +49,7 @@ func (r *recording) run(ctx context.Context, listener net.Listener, out traceOut
 	hurry, stop := r.hurry()
 	defer stop()
 	r.proxy = capture.New(listener, capture.Options{
-		Target: r.target.String(), Dial: r.target.Dial, Recorder: r.recorder, Log: slog.New(r.talk),
+		Target: r.target.String(), Dial: r.target.Dial, TLS: r.tls, Recorder: r.recorder, Log: slog.New(r.talk),
 		MaxConns: r.MaxConnections, Hurry: hurry, Now: r.clock.Now,
 	})
 	r.began = time.Now()
@@ -148,6 +150,9 @@ func (r *recording) greet(address string) {
 	if r.metrics != nil && !isLoopback(hostOf(r.metrics.Addr().String())) {
 		_, _ = fmt.Fprintf(r.env.Err, "warning: the counters at %s can be read from other machines\n", r.metrics.Addr())
 	}
+	if r.target.ClientCertificate() {
+		_, _ = fmt.Fprintf(r.env.Err, "warning: the server sees the certificate given as sslcert, whoever connects to %s\n", address)
+	}
 	if r.Quiet {
 		return
 	}
@@ -187,7 +192,7 @@ func hostOf(address string) string {
 func (r *recording) probe(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	c, err := r.target.Dial(ctx)
+	c, err := r.target.Dial(ctx, nil)
 	if err == nil {
 		_ = c.Close()
 	} else if ctx.Err() == nil {

@@ -7,6 +7,8 @@ type Options struct {
 	Settings []string // name=value, as in postgresql.conf
 	Password string   // not empty: SCRAM, with this password for User
 	Port     int      // 0: any free one
+
+	Files map[string][]byte // put into the data folder, such as server.key
 }
 
 // User is the superuser of every server here.

@@ -58,10 +58,23 @@ func Start(ctx context.Context, dir string, o Options) (*Server, error) {
 	if err := newData(in, who, o.Password, s.data()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(home))
 	}
+	if err := s.put(o.Files); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(home))
+	}
 	if err := s.startSomewhere(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+func (s *Server) put(files map[string][]byte) error {
+	for name, content := range files {
+		path := filepath.Join(s.data(), name)
+		if err := errors.Join(os.WriteFile(path, content, 0o600), s.who.own(path)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tempDir makes a folder that the account may enter.

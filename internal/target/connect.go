@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"maps"
 	"net"
@@ -97,11 +96,7 @@ func (t *Target) configFor(database, user string) (*pgconn.Config, error) {
 			return nil, err
 		}
 	}
-	separator := "?"
-	if strings.Contains(raw, "?") {
-		separator = "&"
-	}
-	config, err := pgconn.ParseConfig(raw + separator + "dbname=" + url.QueryEscape(database))
+	config, err := pgconn.ParseConfig(withParameter(raw, "dbname", database))
 	if err != nil {
 		return nil, parseError(t.raw, err)
 	}
@@ -200,18 +195,4 @@ func alternatives(config *pgconn.Config, encrypted bool) {
 	}
 	config.Host, config.Port, config.TLSConfig = kept[0].Host, kept[0].Port, kept[0].TLSConfig
 	config.Fallbacks = kept[1:]
-}
-
-// offersPlain tells whether the TLS mode allows a connection without it.
-func offersPlain(config *pgconn.Config) bool {
-	plain := func(c *tls.Config) bool { return c == nil }
-	if plain(config.TLSConfig) {
-		return true
-	}
-	for _, f := range config.Fallbacks {
-		if plain(f.TLSConfig) {
-			return true
-		}
-	}
-	return false
 }

@@ -11,11 +11,17 @@ import (
 )
 
 // Dial opens a connection on which nothing of the protocol has been spoken, for
-// a proxy. It is encrypted where the TLS mode requires it; where the mode only
-// prefers it (the default), the proxy's leg is plain, as its client's is.
-func (t *Target) Dial(ctx context.Context) (net.Conn, error) {
+// a proxy. It is encrypted as the TLS mode says: with allow it is not, with
+// prefer where the server can. at is the place of another connection of the
+// target's; nil leaves the choice.
+func (t *Target) Dial(ctx context.Context, at net.Addr) (net.Conn, error) {
 	config := t.config.Copy()
-	alternatives(config, !offersPlain(config))
+	if at != nil {
+		dial := config.DialFunc
+		config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial(ctx, at.Network(), at.String())
+		}
+	}
 	return t.dial(ctx, config)
 }
 
@@ -32,7 +38,10 @@ func (t *Target) dial(ctx context.Context, config *pgconn.Config) (net.Conn, err
 		}
 		return dial(ctx, network, address)
 	}
-	config.AfterNetConnect = func(_ context.Context, _ *pgconn.Config, c net.Conn) (net.Conn, error) {
+	config.AfterNetConnect = func(ctx context.Context, config *pgconn.Config, c net.Conn) (net.Conn, error) {
+		if err := handshake(ctx, config, c); err != nil {
+			return c, err
+		}
 		dialed = c
 		return kept{}, errDialed
 	}

@@ -108,8 +108,9 @@ func (e *Error) fromNetwork(err error) {
 		e.Class, e.reason = Timeout, "no answer in time"
 	case errors.As(err, &certificate), errors.As(err, &authority):
 		e.Class, e.reason = TLS, "the server's certificate is not trusted: "+last(err).Error()
+		e.advice = "name its CA in the URL as sslrootcert=FILE, or give sslmode=require, which takes any certificate"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server refused TLS connection"):
-		e.Class, e.reason, e.advice = TLS, "the server does not speak TLS", "sslmode=disable or prefer connects without it"
+		e.Class, e.reason, e.advice = TLS, "the server does not speak TLS", "switch it on there, or give sslmode=disable or prefer in the URL to connect without"
 	case errors.As(err, &op):
 		e.Class, e.reason = Unreachable, op.Err.Error()
 	default:

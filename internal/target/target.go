@@ -53,6 +53,9 @@ func Parse(raw string, getenv func(string) string) (*Target, error) {
 	if t.namesDatabase() {
 		t.database = config.Database
 	}
+	if err := t.checkDirect(); err != nil {
+		return nil, err
+	}
 	return t, nil
 }
 

@@ -310,7 +310,7 @@ func TestDialSpeaksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	c, err := mustParse(t, "postgres://a@"+l.Addr().String()).Dial(t.Context())
+	c, err := mustParse(t, "postgres://a@"+l.Addr().String()+"?sslmode=allow").Dial(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestDialSpeaksNothing(t *testing.T) {
 	server.Close()
 	l.Close()
 	var e *Error
-	if _, err := mustParse(t, "postgres://a@"+l.Addr().String()).Dial(t.Context()); !errors.As(err, &e) || e.Class != Unreachable {
+	if _, err := mustParse(t, "postgres://a@"+l.Addr().String()+"?sslmode=allow").Dial(t.Context(), nil); !errors.As(err, &e) || e.Class != Unreachable {
 		t.Errorf("nobody there: %v", err)
 	}
 }
