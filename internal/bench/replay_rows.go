@@ -62,7 +62,7 @@ func (b *bench) replay(ctx context.Context, path string, args ...string) (progra
 // paceRows measures how late requests go out when their session is free, at their
 // recorded times and at a rate.
 func (b *bench) paceRows(ctx context.Context) error {
-	t := newTable("R3 schedule error, 32 sessions", "p50 µs", "budget", "p99 µs", "budget", "cores", "budget")
+	t := newTable("R3 schedule error, 32 sessions", "p50 µs", "budget", "p99 µs", "budget", "nanosleep p99", "retrace/nanosleep", "cores", "budget")
 	for _, rate := range []int{1000, 5000, 10000} {
 		path := filepath.Join(b.dir, "paced.trace")
 		if err := b.paced(ctx, path, rate); err != nil {
@@ -94,9 +94,11 @@ func (b *bench) paced(ctx context.Context, path string, rate int) error {
 }
 
 func (b *bench) paceRow(ctx context.Context, t figuresTable, path string, rate int, pace string) error {
-	var p50, p99, cores series
+	var p50, p99, sleep, cores series
 	for range b.rounds {
+		rival := startSleeper()
 		report, r, err := b.replay(ctx, path, "--pace", pace)
+		sleep = append(sleep, rival.stop())
 		if err != nil {
 			return err
 		}
@@ -107,6 +109,6 @@ func (b *bench) paceRow(ctx context.Context, t figuresTable, path string, rate i
 		cores = append(cores, r.CPU.Seconds()/report.ElapsedS)
 	}
 	t.named(fmt.Sprintf("%d/s, pace %s", rate, pace), p50.spread(), verdict(p50.median(), 40, true), p99.spread(), verdict(p99.median(), 250, true),
-		cores.spread(), verdict(cores.median(), 0.25, true))
+		f0(sleep), p99.over(sleep).spread(), cores.spread(), verdict(cores.median(), 0.25, true))
 	return nil
 }
