@@ -346,8 +346,7 @@ func (e *encoder) note(ev *trace.Event, size uint64) []byte {
 	}
 	ev.Values = strconv.AppendUint(e.number[:0], size, 10)
 	ev.Sizes = []uint64{trace.SizeOf(len(ev.Values))}
-	shape := binary.AppendUvarint([]byte{1}, uint64(len(text)))
-	return append(append(shape, text...), 2)
+	return pg.Note(text)
 }
 
 // asQuery is a Query message of the text.

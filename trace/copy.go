@@ -14,8 +14,9 @@ type copier struct {
 	reader  *Reader
 	w       *Writer
 	options JoinOptions
-	joins   bool    // several traces: the header is none of theirs
-	part    *Part   // of the input; what came before its states does not count
+	joins   bool  // several traces: the header is none of theirs
+	part    *Part // of the input; what came before its states does not count
+	redact  *RedactOptions
 	head    *Header // of the last segment that was begun
 
 	segments map[string]*Header // being read, by trace
@@ -128,6 +129,9 @@ func (c *copier) now() []State {
 		}
 	}
 	slices.SortFunc(all, func(a, b State) int { return cmp.Compare(a.Session, b.Session) })
+	for i := range all {
+		all[i] = c.redacted(all[i])
+	}
 	return all
 }
 
@@ -171,6 +175,9 @@ func (c *copier) amend(w, h *Header) {
 	w.Segment, w.Columns = segment, columns
 	if c.part != nil {
 		w.Trace, w.Cut = id, c.part
+	}
+	if c.redact != nil {
+		w.Trace, w.Redaction = id, c.redact.header
 	}
 }
 
@@ -259,7 +266,8 @@ func (c *copier) state(s *State, h *Header) error {
 			return err
 		}
 	}
-	return c.w.State(s)
+	shown := c.redacted(*s)
+	return c.w.State(&shown)
 }
 
 func (c *copier) event(e *Event, h *Header) error {
@@ -276,14 +284,17 @@ func (c *copier) event(e *Event, h *Header) error {
 	if fresh && c.part != nil {
 		s.next = e.Ordinal
 	}
-	id, err := c.w.InternEntry(e.Entry)
+	given := *e
+	if c.redact != nil {
+		c.redact.Event(&given)
+	}
+	id, err := c.entry(given.Entry)
 	if err != nil {
 		return err
 	}
 	if c.live != nil {
 		c.live.event(e)
 	}
-	given := *e
 	given.Shape = id
 	if err := c.w.Event(&given); err != nil {
 		return c.refused(err)
@@ -312,7 +323,7 @@ func (c *copier) late(l *Late) error {
 	}
 	shape := uint32(0)
 	if l.Entry != nil {
-		id, err := c.w.InternEntry(l.Entry)
+		id, err := c.entry(l.Entry)
 		if err != nil {
 			return err
 		}

@@ -42,8 +42,9 @@ var ErrNothing = errors.New("the trace has no event there")
 func Cut(r *Reader, out io.Writer, o CutOptions) (*Joined, error) {
 	r.Options(ReadOptions{From: o.From, To: o.To, Sessions: o.Sessions})
 	o.keep = o.Keep
-	c, err := newCopier(r, out, o.JoinOptions, func(h *Header) {
+	c, err := newCopier(r, out, o.JoinOptions, func(c *copier, h *Header) {
 		h.Cut = partOf(h, &o)
+		c.part = h.Cut
 		h.Trace, h.Segment, h.Continues = h.Cut.id(), 0, false
 		if o.From > startedAt(h) {
 			h.Started, h.PausedFrom = h.Cut.From, ""

@@ -26,26 +26,27 @@ const (
 // Header is the JSON of a segment's start block. Keys it does not know are
 // kept, so that a copy made by an older program loses nothing.
 type Header struct {
-	Retrace       int      `json:"retrace"` // the major version
-	Trace         string   `json:"trace"`   // 32 hex digits, the same in every segment
-	Segment       int      `json:"segment"` // position in the trace, from 0
-	Continues     bool     `json:"continues,omitempty"`
-	TickNS        int64    `json:"tick_ns"`
-	Engine        string   `json:"engine"`
-	EngineVersion string   `json:"engine_version,omitempty"`
-	MadeBy        string   `json:"made_by"`
-	Tool          string   `json:"tool,omitempty"`
-	Started       string   `json:"started"`               // RFC 3339 with nanoseconds, UTC
-	PausedFrom    string   `json:"paused_from,omitempty"` // nothing was recorded from then until Started
-	Sample        float64  `json:"sample,omitempty"`      // share of sessions that were to be recorded, if not all
-	Restore       *Restore `json:"restore,omitempty"`     // where the server was when recording was switched on
-	Only          string   `json:"only,omitempty"`        // filter of what was to be recorded
-	Timing        string   `json:"timing"`
-	Source        *Source  `json:"source,omitempty"`
-	Run           *Run     `json:"run,omitempty"`
-	Joined        []string `json:"joined,omitempty"`  // the traces that this one was made of
-	Cut           *Part    `json:"cut,omitempty"`     // what this one is a part of
-	Columns       []string `json:"columns,omitempty"` // of event blocks
+	Retrace       int        `json:"retrace"` // the major version
+	Trace         string     `json:"trace"`   // 32 hex digits, the same in every segment
+	Segment       int        `json:"segment"` // position in the trace, from 0
+	Continues     bool       `json:"continues,omitempty"`
+	TickNS        int64      `json:"tick_ns"`
+	Engine        string     `json:"engine"`
+	EngineVersion string     `json:"engine_version,omitempty"`
+	MadeBy        string     `json:"made_by"`
+	Tool          string     `json:"tool,omitempty"`
+	Started       string     `json:"started"`               // RFC 3339 with nanoseconds, UTC
+	PausedFrom    string     `json:"paused_from,omitempty"` // nothing was recorded from then until Started
+	Sample        float64    `json:"sample,omitempty"`      // share of sessions that were to be recorded, if not all
+	Restore       *Restore   `json:"restore,omitempty"`     // where the server was when recording was switched on
+	Only          string     `json:"only,omitempty"`        // filter of what was to be recorded
+	Timing        string     `json:"timing"`
+	Source        *Source    `json:"source,omitempty"`
+	Run           *Run       `json:"run,omitempty"`
+	Joined        []string   `json:"joined,omitempty"`    // the traces that this one was made of
+	Cut           *Part      `json:"cut,omitempty"`       // what this one is a part of
+	Redaction     *Redaction `json:"redaction,omitempty"` // of the values, if they are not those that were sent
+	Columns       []string   `json:"columns,omitempty"`   // of event blocks
 
 	Extra map[string]json.RawMessage `json:"-"`
 }
@@ -90,7 +91,7 @@ func (h *Header) IsRun() bool { return h.Run != nil }
 // known are the keys of Header itself.
 var known = []string{
 	"retrace", "trace", "segment", "continues", "tick_ns", "engine", "engine_version",
-	"made_by", "tool", "started", "paused_from", "sample", "restore", "only", "timing", "source", "run", "joined", "cut", "columns",
+	"made_by", "tool", "started", "paused_from", "sample", "restore", "only", "timing", "source", "run", "joined", "cut", "redaction", "columns",
 }
 
 type plainHeader Header

@@ -51,8 +51,8 @@ func Join(r *Reader, out io.Writer, o JoinOptions) (*Joined, error) {
 	return c.result(), err
 }
 
-// newCopier begins a copy; part, if any, makes its header that of a part.
-func newCopier(r *Reader, out io.Writer, o JoinOptions, part func(*Header)) (*copier, error) {
+// newCopier begins a copy; amend, if any, makes its header that of what is made.
+func newCopier(r *Reader, out io.Writer, o JoinOptions, amend func(*copier, *Header)) (*copier, error) {
 	h, columns, err := joinedHeader(r)
 	if err != nil {
 		return nil, err
@@ -61,9 +61,8 @@ func newCopier(r *Reader, out io.Writer, o JoinOptions, part func(*Header)) (*co
 		reader: r, options: o, head: h, joins: h.Trace != r.Header().Trace, anchor: startedAt(h),
 		sessions: map[uint64]*followed{}, passed: map[uint64]bool{}, holes: newHoles(), segments: map[string]*Header{},
 	}
-	if part != nil {
-		part(h)
-		c.part = h.Cut
+	if amend != nil {
+		amend(c, h)
 	}
 	columns.Now = func() int64 { return c.anchor }
 	if r.follower != nil {
@@ -137,6 +136,9 @@ func (h *Header) add(o *Header) {
 		h.Timing = o.Timing
 	}
 	h.PausedFrom = ""
+	if h.Redaction != nil && (o.Redaction == nil || *h.Redaction != *o.Redaction) {
+		h.Redaction = nil // it is not true of all
+	}
 	if o.Source == nil {
 		return
 	}

@@ -9,6 +9,7 @@ type traceCmd struct {
 	Export traceExportCmd `cmd:"" help:"Write its events in another form."`
 	Cut    traceCutCmd    `cmd:"" help:"Take a part of a trace: a stretch of time, or some sessions."`
 	Join   traceJoinCmd   `cmd:"" help:"Make one trace of several."`
+	Redact traceRedactCmd `cmd:"" help:"Take the values out of a trace, or put pseudonyms in their place."`
 	Repair traceRepairCmd `cmd:"" help:"Make a whole trace of what can be read of a broken one."`
 }
 
@@ -20,5 +21,6 @@ retrace trace diff monday.trace again.trace
 retrace trace export jsonl monday.trace > monday.jsonl
 retrace trace cut monday.trace --from 10m --to 12m -w part.trace
 retrace trace join monday/ -w monday.trace
+retrace trace redact monday.trace --mode hash -w public.trace
 retrace trace repair monday.trace.part -w repaired.trace`
 }
