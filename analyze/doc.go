@@ -3,8 +3,9 @@
 // memory by the number of fingerprints, and knows no protocol: the trace's
 // dictionary carries the SQL.
 //
-// The steps, one file each: index finds the row of an event without doing that twice, collect times the events,
-// figures holds what is counted, sketch what is kept of single statements,
-// group makes one of repeated runs, report
-// makes the result, compare and verdict say what it means, text draws it.
+// The steps, one file each: index finds the row of an event without doing that
+// twice, collect times the events, skip leaves out a cold start, figures holds what
+// is counted, sketch what is kept of single statements, group makes one of repeated
+// runs, report makes the result, compare and verdict say what it means, text draws
+// it.
 package analyze
