@@ -15,7 +15,7 @@ import (
 // offering is a proxy with a certificate, in front of a server that echoes.
 func offering(t *testing.T) (addr string) {
 	t.Helper()
-	shown := pair(t, must2(dbtest.NewAuthority(t).Issue(t, "proxy", "127.0.0.1")))
+	shown := pair(dbtest.NewAuthority(t).Issue(t, "proxy", "127.0.0.1"))
 	addr, _ = through(t, fakeServer(t), Options{HandshakeTimeout: time.Second, TLS: ServerTLS(shown)})
 	return addr
 }

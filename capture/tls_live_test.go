@@ -42,8 +42,8 @@ func newSecured(t *testing.T, o dbtest.Options) *secured {
 	authority := dbtest.NewAuthority(t)
 	s := &secured{dir: t.TempDir()}
 	certificate, key := authority.Issue(t, "server", "127.0.0.1", "localhost")
-	s.own = pair(t, certificate, key)
-	s.other = pair(t, must2(authority.Issue(t, "proxy", "127.0.0.1", "localhost")))
+	s.own = pair(certificate, key)
+	s.other = pair(authority.Issue(t, "proxy", "127.0.0.1", "localhost"))
 	clientCertificate, clientKey := authority.Issue(t, "u_cert")
 	for name, content := range map[string][]byte{
 		"ca.crt": authority.PEM, "stranger.crt": dbtest.NewAuthority(t).PEM, "client.crt": clientCertificate, "client.key": clientKey,
@@ -63,22 +63,10 @@ func newSecured(t *testing.T, o dbtest.Options) *secured {
 	return s
 }
 
-func must2(a, b []byte) [2][]byte { return [2][]byte{a, b} }
-
-func pair(t *testing.T, both ...any) tls.Certificate {
-	t.Helper()
-	var files [][]byte
-	for _, b := range both {
-		switch b := b.(type) {
-		case []byte:
-			files = append(files, b)
-		case [2][]byte:
-			files = append(files, b[:]...)
-		}
-	}
-	c, err := tls.X509KeyPair(files[0], files[1])
+func pair(certificate, key []byte) tls.Certificate {
+	c, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return c
 }
@@ -181,7 +169,7 @@ func (s *secured) checkSecrets(t *testing.T, rec *recording, good int) {
 		for _, e := range session {
 			content = append(append(content, e.Entry.Shape...), e.Values...)
 			content = append(append(content, e.Entry.Text...), e.Reason...)
-			if strings.Contains(string(e.Entry.Text), "pg_stat_ssl") {
+			if strings.Contains(e.Entry.Text, "pg_stat_ssl") {
 				statements++
 			}
 		}
