@@ -30,9 +30,16 @@ func (l *Literals) Next() (t Token, ok bool) {
 			if l.guard.after {
 				return t, true
 			}
+			l.guard.quoted(l.scan.src[t.Start:t.End])
+		case Other:
+			if l.scan.src[t.Start] == '(' {
+				l.guard.opens()
+			}
+			l.guard.crypt = false
 		case End:
 			l.guard.end()
 		case Operator:
+			l.guard.crypt = false
 			if l.scan.src[t.Start] == '=' {
 				l.guard.equals()
 			}

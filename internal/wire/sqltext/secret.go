@@ -27,10 +27,11 @@ type guard struct {
 	found  Secrecy
 	state  byte
 	secret bool // the statement at hand is
+	crypt  bool // the word before is a function that takes a key or a password
 	after  bool // what follows may be the secret itself, even if it is no literal
 }
 
-func (g *guard) end() { g.state, g.secret, g.after = atVerb, false, false }
+func (g *guard) end() { g.state, g.secret, g.after, g.crypt = atVerb, false, false, false }
 
 func (g *guard) raise(s Secrecy) {
 	g.found |= s
@@ -71,6 +72,38 @@ func (g *guard) function(w []byte) {
 		}
 	case len(w) == 10 && w[0]|0x20 == 's' && hasPrefix(w, "set_config"):
 		g.raise(InSetting)
+	default:
+		g.crypt = len(w) >= 4 && crypts(w)
+	}
+}
+
+// crypts knows the functions of pgcrypto that take a key or a password.
+func crypts(w []byte) bool {
+	switch w[0] | 0x20 {
+	case 'p', 'c', 'e', 'd', 'h':
+	default:
+		return false
+	}
+	var buf [16]byte
+	l, _ := lower(&buf, w)
+	switch string(l) {
+	case "crypt", "hmac", "encrypt", "decrypt", "encrypt_iv", "decrypt_iv":
+		return true
+	}
+	return hasPrefix(w, "pgp_sym_") || hasPrefix(w, "pgp_pub_decrypt")
+}
+
+// opens: a bracket follows, so that the word before is called.
+func (g *guard) opens() {
+	if g.crypt {
+		g.raise(Secret)
+	}
+}
+
+// quoted takes a name in quotes, which may be that of a function.
+func (g *guard) quoted(w []byte) {
+	if g.state == data && len(w) > 2 {
+		g.function(w[1 : len(w)-1])
 	}
 }
 

@@ -56,6 +56,21 @@ var secrets = []string{
 	"copy t from program 'curl -u joe:x http://h'",
 	"create foreign table t (a int) server s options (password 'x')",
 	"password 'x'",
+	// pgcrypto: keys and passwords among the arguments
+	"select pgp_sym_encrypt('data', 'key')",
+	"select * from t where PGP_SYM_DECRYPT /* c */ (a, 'key') = 'x'",
+	"select pgp_pub_decrypt(a, dearmor('key'), 'x')",
+	"insert into t values (crypt('x', gen_salt('bf')))",
+	"select public.hmac('data', 'key', 'sha256')",
+	"select encrypt_iv('data', 'key', 'iv', 'aes')",
+	`select "decrypt"('data', 'key', 'aes')`,
+	// in other spellings
+	`select "dblink_connect"('host=h')`,
+	"alter role joe password U&'\\0078'",
+	"alter role joe password $$x$$",
+	"alter role \"password\" encrypted password 'x'",
+	"select 1; ;/* c */copy t from/**/program 'curl -u joe:x http://h'",
+	"explain select pgp_sym_encrypt('data', 'key')",
 }
 
 var open = []string{
@@ -80,6 +95,9 @@ var open = []string{
 	"with a as (select password from users) select * from a where password = 'x'",
 	"select usr.password, \"user\" from usr",
 	"prepare p as select password from users where a = 1",
+	"select crypt, hmac from t where (encrypt = 'x')",
+	"select a as crypt, (1)",
+	`select "crypt", 'x'`,
 	"",
 }
 
