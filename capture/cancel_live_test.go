@@ -16,7 +16,7 @@ import (
 	"github.com/retrace-db/retrace/trace"
 )
 
-// A storm of cancel requests reaches whom it is meant for: sessions that run
+// PG-16: a storm of cancel requests reaches whom it is meant for: sessions that run
 // without a time limit are never hit, those with one are.
 func TestCancelStorm(t *testing.T) {
 	server := dbtest.Postgres15(t)

@@ -164,7 +164,7 @@ func checkEnd(t *testing.T, session []trace.Event, reason string, last trace.Sta
 	}
 }
 
-// A server that dies takes its sessions with it and nothing else.
+// PG-25: a server that dies takes its sessions with it and nothing else.
 func TestServerKilled(t *testing.T) {
 	server := dbtest.Postgres15(t)
 	rec := newRecording(t)

@@ -118,7 +118,7 @@ func version(start []byte, v uint32) []byte {
 	return b
 }
 
-// A client that never completes its start packet is told, and let go.
+// SE-08: a client that never completes its start packet is told, and let go.
 func TestHandshakeTimeout(t *testing.T) {
 	proxy, _ := through(t, fakeServer(t), Options{HandshakeTimeout: 300 * time.Millisecond})
 	c, err := net.Dial("tcp", proxy)

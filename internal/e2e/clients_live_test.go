@@ -25,7 +25,7 @@ type client struct {
 	snapshots bool
 }
 
-// Real clients must not notice the proxy. Each runs directly on one server and
+// PG-26: real clients must not notice the proxy. Each runs directly on one server and
 // through the proxy on a copy of it; what it prints must be equal, and so must
 // the databases afterwards. What was recorded must hold together, too.
 func TestClientsPrintTheSameThroughTheProxy(t *testing.T) {

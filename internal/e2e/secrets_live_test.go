@@ -13,7 +13,7 @@ import (
 	"github.com/retrace-db/retrace/internal/program"
 )
 
-// No password reaches a trace, a run, a report or a message: neither that of a
+// SE-01: no password reaches a trace, a run, a report or a message: neither that of a
 // login, nor the one that replay uses, nor one inside a statement.
 func TestPasswordsAreNowhere(t *testing.T) {
 	const login, inside = "open-sesame-71", "swordfish-93"
@@ -67,7 +67,7 @@ func TestPasswordsAreNowhere(t *testing.T) {
 	}
 }
 
-// PostgreSQL 18 speaks protocol 3.2, with cancel keys of 32 bytes.
+// PG-19: PostgreSQL 18 speaks protocol 3.2, with cancel keys of 32 bytes.
 func TestPostgres18WithLongCancelKeys(t *testing.T) {
 	s := dbtest.Postgres18(t)
 	target := s.Clone(t)

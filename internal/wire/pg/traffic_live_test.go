@@ -176,7 +176,7 @@ func (w *wiretap) total() (sum tally) {
 	return sum
 }
 
-// What pgbench does must be counted as pgbench counts it.
+// PG-26: what pgbench does must be counted as pgbench counts it.
 func TestLivePgbench(t *testing.T) {
 	s := dbtest.Postgres15(t)
 	w, addr := newWiretap(t, s.Addr)
@@ -244,7 +244,7 @@ func len2(m map[Outcome]int) (n int) {
 	return n
 }
 
-// psql, pg_dump and pg_restore speak the rest: COPY both ways, cursors, errors.
+// PG-26: psql, pg_dump and pg_restore speak the rest: COPY both ways, cursors, errors.
 func TestLiveClients(t *testing.T) {
 	s := dbtest.Postgres15(t)
 	w, addr := newWiretap(t, s.Addr)
