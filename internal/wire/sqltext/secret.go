@@ -100,10 +100,14 @@ func (g *guard) opens() {
 	}
 }
 
-// quoted takes a name in quotes, which may be that of a function.
+// quoted takes a name in quotes, which may be that of a function or a setting.
 func (g *guard) quoted(w []byte) {
-	if g.state == data && len(w) > 2 {
+	switch {
+	case len(w) <= 2:
+	case g.state == data:
 		g.function(w[1 : len(w)-1])
+	case g.state == setting && Suspicious(w):
+		g.raise(Secret)
 	}
 }
 

@@ -66,6 +66,8 @@ var secrets = []string{
 	`select "decrypt"('data', 'key', 'aes')`,
 	// in other spellings
 	`select "dblink_connect"('host=h')`,
+	`set "vault.secret" = 'x'`,
+	`alter database d set "app.token" to 'x'`,
 	"alter role joe password U&'\\0078'",
 	"alter role joe password $$x$$",
 	"alter role \"password\" encrypted password 'x'",
