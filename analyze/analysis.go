@@ -153,6 +153,7 @@ var opNames = map[trace.Op]string{
 // describe adds what the events said.
 func (c *collector) describe(run *Run) {
 	f := &c.facts
+	run.series = &c.series
 	run.clock = clock{origin: c.origin, first: f.first, until: f.until}
 	run.Events, run.Requests, run.Sessions, run.Statements = f.events, f.requests, f.sessions, c.total.count
 	run.Unmatched, run.filtered = c.unmatched, c.where != nil
@@ -175,7 +176,9 @@ func (c *collector) describe(run *Run) {
 		if c.partial { // a filter must not make a late replayer look good
 			service = &c.service
 		}
+		run.Busy = c.facts.busy.latency()
 		run.Valid = new(valid(run.ScheduleError, service.latency()))
+		run.KeptUp = new(keptUp(run.Busy, service.latency()))
 	}
 }
 
@@ -187,4 +190,13 @@ func valid(late, service *Latency) bool {
 		limit = max(limit, 0.05*service.P50)
 	}
 	return late.P99 <= limit
+}
+
+// keptUp: the target answered soon enough for the schedule to be held.
+func keptUp(busy, service *Latency) bool {
+	limit := 10_000.0
+	if service != nil {
+		limit = max(limit, service.P50)
+	}
+	return busy.P99 <= limit
 }

@@ -13,6 +13,7 @@ type collector struct {
 	run      int
 	index    *index
 	total    figures
+	series   series // of all that is counted
 	facts    facts
 	origin   int64 // tick of the first event that came
 	keeping  *keeping
@@ -40,6 +41,7 @@ type facts struct {
 	first    int64
 	until    int64
 	late     distribution // sent − when it was due and the session free
+	busy     distribution // when the session was free − when it was due
 }
 
 // session is what has to be known of a session's past.
@@ -63,7 +65,7 @@ const maxCursors = 64
 
 func newCollector(x *index, run int, o Options) *collector {
 	c := &collector{run: run, index: x, all: x, sessions: map[uint64]*session{}, where: o.Where}
-	c.total.service, c.total.response, c.facts.late = dense(), dense(), dense()
+	c.total.service, c.total.response, c.facts.late, c.facts.busy = dense(), dense(), dense(), dense()
 	if !o.Alone {
 		c.keeping = &keeping{each: keepEach, all: keepAll}
 	}
@@ -147,6 +149,7 @@ func (c *collector) span(e *trace.Event) {
 func (c *collector) measure(s *session, e *trace.Event) timing {
 	if e.HasDue && !s.within && s.end <= e.Start {
 		c.facts.late.record(e.Start - max(e.Due, s.end))
+		c.facts.busy.record(max(s.end-e.Due, 0))
 	}
 	s.within = !e.RequestEnd
 	if !e.HasReply {
@@ -174,7 +177,8 @@ func (c *collector) statement(s *session, e *trace.Event, t timing, counted bool
 	if status, _ := outcomeOf(e); status != trace.OK {
 		return
 	}
-	t.start, t.key, t.diverged = e.Start, mix(s.name+e.Ordinal), e.Diverged != 0
+	t.start, t.session, t.ordinal = e.Start, e.Session, e.Ordinal
+	t.key, t.diverged = mix(s.name+e.Ordinal), e.Diverged != 0
 	if e.Entry.Op == trace.OpExecute && e.Results == 0 { // suspended
 		if len(s.cursors) == maxCursors {
 			c.complete(s, 1)
@@ -188,6 +192,9 @@ func (c *collector) statement(s *session, e *trace.Event, t timing, counted bool
 // count adds a statement to its row and to the total.
 func (c *collector) count(r *row, e *trace.Event) {
 	status, reason := outcomeOf(e)
+	if status == trace.Error {
+		c.series.at(e.Start).failed++
+	}
 	for _, f := range [...]*figures{&c.total, r.in(c.run)} {
 		f.count++
 		f.outcome(status, reason)
@@ -212,8 +219,10 @@ func (c *collector) time(r *row, t timing) {
 		return
 	}
 	c.total.time(t)
+	c.series.at(t.start).record(t.service)
 	f := r.in(c.run)
 	f.time(t)
+	f.worst.add(&t)
 	if c.keeping == nil || t.diverged {
 		return
 	}
@@ -267,6 +276,9 @@ func (c *collector) fetch(s *session, e *trace.Event, t timing, counted bool) {
 // statement was counted as one that went well.
 func (c *collector) countFetch(r *row, e *trace.Event, counted bool) {
 	status, reason := outcomeOf(e)
+	if counted && status == trace.Error {
+		c.series.at(e.Start).failed++
+	}
 	for _, f := range [...]*figures{&c.total, r.in(c.run)} {
 		f.fetches++
 		f.reply(e)

@@ -253,7 +253,7 @@ func TestCounts(t *testing.T) {
 	r := analysed(recording(), events...)
 	got := r.Total.Runs[0]
 	want := Figures{
-		Count: 6, OK: 1, Rows: 6, ReplyBytes: 60, Fetches: 1,
+		Count: 6, OK: 1, Rows: 6, ReplyBytes: 60, Fetches: 1, Worst: []Execution{}, curve: []float64{18},
 		Errors:   map[string]uint64{"23505": 2, "57014": 1},
 		Other:    map[string]map[string]uint64{"skipped": {"aborted": 1}, "lost": {"no_reply": 1}},
 		SharePct: new(100.0), Service: recorded(18 * us).latency(),

@@ -17,6 +17,7 @@ type figures struct {
 	sketch   sketch
 	onces    []once // of a group: a sample of each run
 	sampled  once   // what these are of, in all
+	worst    worst
 }
 
 type outcome struct {
@@ -102,7 +103,9 @@ type timing struct {
 	response int64
 	due      bool
 
-	start    int64  // of its first part
+	start    int64 // of its first part
+	session  uint64
+	ordinal  uint64
 	key      uint64 // hash of its name
 	diverged bool
 }

@@ -88,6 +88,13 @@ func (r *Run) with(other *Run) {
 		r.SpanS = new(value(r.SpanS) + *other.SpanS)
 		r.StatementsPerS = new(float64(r.Statements) / *r.SpanS)
 	}
+	r.series = nil // they ran at different times
+	if other.KeptUp != nil {
+		r.KeptUp = new(*other.KeptUp && (r.KeptUp == nil || *r.KeptUp))
+		if r.Busy == nil || other.Busy.P99 > r.Busy.P99 {
+			r.Busy = other.Busy
+		}
+	}
 	if other.Valid != nil {
 		r.Valid = new(*other.Valid && (r.Valid == nil || *r.Valid))
 		if r.ScheduleError == nil || other.ScheduleError.P99 > r.ScheduleError.P99 {
@@ -109,7 +116,7 @@ func (f *figures) sample() {
 		f.onces = append(f.onces, o)
 	}
 	f.sampled = once{sum: f.service.sum(), count: float64(f.service.count)}
-	f.sketch = sketch{}
+	f.sketch, f.worst = sketch{}, worst{} // a session and an ordinal do not say of which run
 }
 
 // latest is what stands in the figures beyond the samples taken; its count is 0

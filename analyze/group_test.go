@@ -104,6 +104,7 @@ func TestAGroupIsMerged(t *testing.T) {
 		for what, got := range map[string][2]Figures{
 			"total": {r.Total.Runs[0], want.Total.Runs[0]}, "fingerprint": {r.Fingerprints[0].Runs[0], want.Fingerprints[0].Runs[0]},
 		} {
+			got[1].Worst = []Execution{} // names events of one run
 			if !reflect.DeepEqual(got[0], got[1]) {
 				t.Errorf("%s:\n got %+v\nwant %+v", what, got[0].Service, got[1].Service)
 			}

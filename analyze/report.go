@@ -56,9 +56,12 @@ type Run struct {
 	Complete       bool              `json:"complete"`
 	Damage         []trace.Damage    `json:"damage"`
 	ScheduleError  *Latency          `json:"schedule_error_us"` // sent − when it was due and the session free; of a group, of the run where it is worst
+	Busy           *Latency          `json:"busy_us"`           // how long requests waited for earlier replies of their session, from when they were due; of a group, of the run where it is worst
 	Valid          *bool             `json:"valid"`             // null without a schedule; of a group, whether all are
+	KeptUp         *bool             `json:"kept_up"`           // the target did; null without a schedule
 
 	clock    clock
+	series   *series
 	mixed    bool // its files are of different runs
 	unlike   bool // the runs of the group are not repetitions of one
 	skipped  bool // its beginning was left out
@@ -95,9 +98,12 @@ type Figures struct {
 	Service    *Latency                     `json:"service_us"`
 	Response   *Latency                     `json:"response_us"` // null without a schedule
 	Diverged   *Diverged                    `json:"diverged"`    // null in a recording
+	Worst      []Execution                  `json:"worst"`       // the slowest that succeeded; of a fingerprint, in a run that is no group
 	Change     *Change                      `json:"change"`      // against the first run: what the verdict rests on; null in that one
 	Median     *Change                      `json:"median"`      // of the service time; null where latencies cannot be compared, and in the total
 	Tail       *Change                      `json:"tail"`        // of its p99; null with fewer than 2,000 samples too
+
+	curve []float64 // of the service time, for pictures
 }
 
 // Gate is what came of a condition under which a job must fail.
@@ -223,7 +229,8 @@ func (a *Analysis) figures(f *figures, run int) Figures {
 	out := Figures{
 		Count: f.count, OK: f.ok, Errors: map[string]uint64{}, Other: map[string]map[string]uint64{},
 		Rows: f.rows, ReplyBytes: f.bytes, Fetches: f.fetches,
-		Service: f.service.latency(), Response: f.response.latency(),
+		Service: f.service.latency(), Response: f.response.latency(), Worst: append([]Execution{}, f.worst.all...),
+		curve: f.service.curve(),
 	}
 	for o, n := range f.outcomes {
 		if o.status == trace.Error {

@@ -26,9 +26,11 @@ type analyzeCmd struct {
 	Confidence  *percentage   `placeholder:"P%" help:"Comparing: how sure to be of a verdict (95%)."`
 	MaxDiverged *percentage   `placeholder:"P%" help:"Comparing: how many statements may differ from the recording, or fail and not in the first run, before there is nothing to compare (1%)."`
 	FailIf      []gateFlag    `placeholder:"COND" sep:"none" help:"Exit with 4 if this is so, such as 'any degraded' or 'p99 > +10%'; see Gates in the README. May be repeated."`
-	Output      string        `short:"o" enum:"text,json,md,csv" default:"text" placeholder:"text|json|md|csv" help:"Form of the report: text, json, md for a pull request, csv for a spreadsheet (${default})."`
-	Top         int           `placeholder:"N" help:"Show the N costliest statements only (20 in text and md, all in json and csv)."`
+	Output      string        `short:"o" enum:"text,json,md,csv,html" default:"text" placeholder:"text|json|md|csv|html" help:"Form of the report: text, json, md for a pull request, csv for a spreadsheet, html for a browser: one file with charts (${default})."`
+	Top         int           `placeholder:"N" help:"Show the N costliest statements only (20 in text and md, all in the others)."`
 	Quiet       bool          `short:"q" help:"No progress on stderr."`
+
+	files map[string]string // of each run by its label, quoted for a shell
 }
 
 func (*analyzeCmd) Help() string {
@@ -54,6 +56,7 @@ retrace analyze --fail-if 'any degraded' --fail-if 'p99 > +10%' before.run after
 retrace analyze --skip-start 10s before.run after.run
 retrace analyze --where 'table:orders -app:nightly' monday.trace
 retrace analyze -o md before.run after.run >comment.md
+retrace analyze -o html before.run after.run >report.html
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
 }
 
@@ -101,6 +104,9 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	}
 	if err := c.checkGates(len(traces)); err != nil {
 		return err
+	}
+	if c.Output == "html" && env.OutTTY {
+		return usageError("retrace analyze -o html monday.trace >report.html", "-o html is for a browser, not for a terminal")
 	}
 	analysis := analyze.New(options)
 	names := labelNames{}
@@ -157,7 +163,9 @@ func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, name
 		own, n := ownLabel(r.Header(), paths[0]), uint64(0)
 		switch {
 		case !of.group:
-			n, err = a.Add(names.unique(cmp.Or(of.label, own)), r.Reader, seen)
+			label := names.unique(cmp.Or(of.label, own))
+			c.remember(label, paths)
+			n, err = a.Add(label, r.Reader, seen)
 		case group == "":
 			group = names.unique(cmp.Or(of.label, seriesLabel(r.Header()), own))
 			fallthrough
@@ -176,8 +184,37 @@ func (c *analyzeCmd) add(ctx context.Context, env Env, a *analyze.Analysis, name
 	return failed
 }
 
+// remember keeps where a run can be looked into later: not in a pipe.
+func (c *analyzeCmd) remember(label string, paths []string) {
+	if c.files == nil {
+		c.files = map[string]string{}
+	}
+	if paths[0] == "-" {
+		return
+	}
+	quoted := make([]string, len(paths))
+	for i, p := range paths {
+		quoted[i] = shellQuote(p)
+	}
+	c.files[label] = strings.Join(quoted, " ")
+}
+
+// shellQuote makes one word of a shell's of a path, which no option is.
+func shellQuote(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./+:@%,", r)
+	}
+	if path != "" && strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
 func (c *analyzeCmd) print(env Env, r *analyze.Report) error {
-	if all := c.Output == "json" || c.Output == "csv"; all && c.Top > 0 && c.Top < len(r.Fingerprints) {
+	if all := c.Output != "text" && c.Output != "md"; all && c.Top > 0 && c.Top < len(r.Fingerprints) {
 		r.Fingerprints = r.Fingerprints[:c.Top]
 	}
 	text := analyze.Text{Top: c.Top, Width: columnsOf(env), Escape: escape}
@@ -188,6 +225,8 @@ func (c *analyzeCmd) print(env Env, r *analyze.Report) error {
 		return printJSON(env.Out, r)
 	case "csv":
 		err = analyze.CSV(out, r, escape)
+	case "html":
+		err = analyze.HTML{Escape: escape, Files: c.files}.Write(out, r)
 	case "md":
 		err = text.Markdown(out, r)
 	default:

@@ -74,6 +74,8 @@ func (c *captureCmd) Validate() error {
 		return usageError(try+" --sample 10%", "--sample 0%% would record nothing")
 	case c.Only.NeedsReply():
 		return usageError(try+" --only 'db:shop -op:select'", "--only %s asks for what only the reply tells; what is recorded is decided before it comes: filter afterwards, with analyze --where", c.Only)
+	case c.Only.NeedsOrdinal():
+		return usageError(try+" --only 'db:shop -op:select'", "--only %s asks for ordinals, which name events of a recording: filter afterwards, with trace cat --where", c.Only)
 	case c.Rotate.set() && c.Write == "-":
 		return usageError(try+" --rotate 1GiB", "--rotate needs a directory: -w - is stdout")
 	case c.Rotate.set() && c.Force:

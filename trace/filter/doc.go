@@ -15,6 +15,7 @@
 //	fingerprint: the id that analyze -o json gives a statement
 //	db: user: app:  of the session: database, user, application_name, as at connect
 //	session:   its number
+//	ordinal:   the event's number in its session; with session: its name
 //	status:    ok, error, skipped, filtered, lost, unsent
 //	error:     the SQLSTATE of an error: 40001, 40*; or rolled_back
 //	diverged:  in a run, how a statement differs from the recorded one: status, rows, result; * for any of them

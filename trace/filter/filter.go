@@ -87,6 +87,12 @@ func (f *Filter) NeedsState() bool {
 	return f.any(func(k *key) bool { return k.ofState != nil })
 }
 
+// NeedsOrdinal tells whether the filter asks for an event's number in its
+// session, which is there once the event is recorded.
+func (f *Filter) NeedsOrdinal() bool {
+	return f.any(func(k *key) bool { return k.name == "ordinal" })
+}
+
 // OnlySessions tells whether the filter asks about nothing but sessions: db,
 // user, app, session. Then it chooses whole sessions; see MatchSession.
 func (f *Filter) OnlySessions() bool {

@@ -214,6 +214,7 @@ func TestParseErrors(t *testing.T) {
 		{"status:good", `"good" is none of ok, error, skipped, filtered, lost, unsent`},
 		{"session:a", `"a" is not the number of a session`},
 		{"session:1*", `"1*" is not the number of a session`},
+		{"ordinal:-1", `"-1" is not the number of an event in its session`},
 		{"error:not-a-code", "is not an SQLSTATE"},
 		{`op:"select *"`, "is not a word such as"},
 		{`op:""`, "the empty value is not a word"},

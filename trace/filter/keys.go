@@ -36,6 +36,7 @@ var keys = []key{
 	{name: "user", example: "user:app", ofState: func(s *trace.State) string { return s.User }},
 	{name: "app", example: "app:psql", ofState: func(s *trace.State) string { return s.Settings["application_name"] }},
 	{name: "session", example: "session:17", check: isSession, ofEvent: sessionTest},
+	{name: "ordinal", example: "ordinal:42", check: isOrdinal, ofEvent: ordinalTest},
 	{name: "status", example: "status:error", check: isStatus, ofEvent: statusTest, reply: true},
 	{name: "error", example: "error:40001", check: isCode, ofEvent: errorTest, reply: true},
 	{name: "diverged", example: "diverged:rows", check: isDiverged, ofEvent: divergedTest, reply: true},
@@ -94,11 +95,21 @@ func matchAny(values []pattern, text string) bool {
 }
 
 func sessionTest(w *word) func(*trace.Event) bool {
-	ids := make([]uint64, len(w.values))
-	for i, v := range w.values {
-		ids[i], _ = strconv.ParseUint(v.text(), 10, 64) // was checked
-	}
+	ids := w.numbers()
 	return func(e *trace.Event) bool { return slices.Contains(ids, e.Session) }
+}
+
+func ordinalTest(w *word) func(*trace.Event) bool {
+	ordinals := w.numbers()
+	return func(e *trace.Event) bool { return slices.Contains(ordinals, e.Ordinal) }
+}
+
+func (w *word) numbers() []uint64 {
+	all := make([]uint64, len(w.values))
+	for i, v := range w.values {
+		all[i], _ = strconv.ParseUint(v.text(), 10, 64) // was checked
+	}
+	return all
 }
 
 func statusTest(w *word) func(*trace.Event) bool {
@@ -200,6 +211,13 @@ func onlyOf(p pattern, what string, allowed func(byte) bool) error {
 func isSession(p pattern) error {
 	if _, err := strconv.ParseUint(p.text(), 10, 64); err != nil || p.stars() {
 		return fmt.Errorf("%q is not the number of a session", strings.Join(p, "*"))
+	}
+	return nil
+}
+
+func isOrdinal(p pattern) error {
+	if _, err := strconv.ParseUint(p.text(), 10, 64); err != nil || p.stars() {
+		return fmt.Errorf("%q is not the number of an event in its session", strings.Join(p, "*"))
 	}
 	return nil
 }
