@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,5 +226,36 @@ func TestListenSaysWhy(t *testing.T) {
 	_, err = Listen(l.Addr().String())
 	if err == nil || !strings.Contains(err.Error(), "another program") || !strings.Contains(err.Error(), l.Addr().String()) {
 		t.Errorf("%v", err)
+	}
+}
+
+// However many clients send their start packets byte by byte, they are no more
+// at a time than connections are allowed, and none longer than the time for a
+// handshake: then there is room again.
+func TestSlowStarts(t *testing.T) {
+	const most = 20
+	proxy, _ := through(t, fakeServer(t), Options{HandshakeTimeout: 500 * time.Millisecond, MaxConns: most})
+	var all sync.WaitGroup
+	defer all.Wait()
+	for range 5 * most {
+		c, err := net.Dial("tcp", proxy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			defer c.Close()
+			for _, b := range (script{}).startPacket() {
+				if _, err := c.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			t.Error("a start packet of several seconds was let in")
+		})
+	}
+	for begun := time.Now(); !strings.HasPrefix(exchangeAll(t, proxy, script{}.startPacket()), "A"); time.Sleep(50 * time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal("there was no room again")
+		}
 	}
 }

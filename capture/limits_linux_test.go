@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Without file descriptors the proxy waits until there are some again.
+// RP-17: without file descriptors the proxy waits until there are some again.
 func TestOutOfDescriptors(t *testing.T) {
 	said := &lockedBuffer{}
 	proxy, _ := through(t, fakeServer(t), Options{Log: slog.New(slog.NewTextHandler(said, nil))})
@@ -56,8 +56,8 @@ func TestOutOfDescriptors(t *testing.T) {
 	if _, err := c.Read(b); err != nil || b[0] != 'A' {
 		t.Errorf("got %q, %v", b, err)
 	}
-	if !strings.Contains(said.String(), "too many open files") {
-		t.Errorf("the lack was not noticed: %s", said.String())
+	if text := said.String(); strings.Count(text, "too many open files") != 1 || strings.Count(text, "accepted again") != 1 {
+		t.Errorf("the lack is to be said once, and that it is over: %s", text)
 	}
 }
 

@@ -190,19 +190,25 @@ func (p *Proxy) drain(giveUp func()) {
 // accept takes connections until the listener is closed. Nothing that happens
 // to one connection, and no lack of file descriptors, ends it.
 func (p *Proxy) accept(ctx context.Context) error {
-	const longest = time.Second
-	pause := 5 * time.Millisecond
+	const shortest, longest = 5 * time.Millisecond, time.Second
+	pause, trouble := shortest, ""
 	for {
 		c, err := p.listener.Accept()
 		switch {
 		case err == nil:
-			pause = 5 * time.Millisecond
+			if trouble != "" {
+				p.options.Log.Info("connections are accepted again")
+			}
+			pause, trouble = shortest, ""
 			p.conns.Add(1)
 			p.running.Go(func() { p.welcome(ctx, c) })
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
-			p.options.Log.Warn("cannot accept a connection, will try again", "error", err)
+			if trouble != err.Error() { // said once, however long it lasts
+				trouble = err.Error()
+				p.options.Log.Warn("cannot accept a connection, will try again", "error", err)
+			}
 			time.Sleep(pause)
 			pause = min(2*pause, longest)
 		}
