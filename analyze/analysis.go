@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/retrace-db/retrace/analyze/aggregate"
 	"github.com/retrace-db/retrace/trace"
 	"github.com/retrace-db/retrace/trace/filter"
 )
@@ -27,6 +28,8 @@ type Analysis struct {
 	index   *index
 	runs    []Run
 	total   []*figures
+
+	aggregates []aggregate.Run
 }
 
 // New starts an analysis.

@@ -14,12 +14,17 @@ func CSV(w io.Writer, r *Report, escape func(string) string) error {
 	_ = out.Write([]string{
 		"fingerprint", "sql", "run", "count", "ok", "errors", "rows", "share_pct",
 		"service_mean_us", "service_p50_us", "service_p95_us", "service_p99_us", "service_p999_us", "service_max_us", "response_p50_us", "response_p99_us",
-		"verdict", "metric", "change_pct", "change_low_pct", "change_high_pct", "pairs", "time_us", "why",
+		"verdict", "metric", "change_pct", "change_low_pct", "change_high_pct", "pairs", "time_us", "why", "per_s",
 	})
 	rows := func(id, sql string, runs []Figures) {
 		for i := range runs {
+			perS := ""
+			if id == "total" {
+				perS = decimal(r.Runs[i].StatementsPerS)
+			}
 			// errors of Write come again from Error
-			_ = out.Write(append([]string{id, cell(escape(sql)), cell(escape(r.Runs[i].Label))}, csvFigures(&runs[i], escape)...))
+			row := append([]string{id, cell(escape(sql)), cell(escape(r.Runs[i].Label))}, csvFigures(&runs[i], escape)...)
+			_ = out.Write(append(row, perS))
 		}
 	}
 	rows("total", "", r.Total.Runs)
@@ -27,6 +32,7 @@ func CSV(w io.Writer, r *Report, escape func(string) string) error {
 		f := &r.Fingerprints[i]
 		rows(f.ID, f.SQL, f.Runs)
 	}
+	csvAggregates(out, r, escape)
 	out.Flush()
 	return out.Error()
 }

@@ -20,6 +20,8 @@ type view struct {
 	Runs                                     []runView
 	Checks                                   []check
 	Warnings                                 []string
+	Beside                                   [][]string // other tools' figures, under a header
+	Percentiles                              []string   // of those
 }
 
 type headline struct {
@@ -73,6 +75,7 @@ func (h HTML) view(r *Report) *view {
 		v.Runs = append(v.Runs, p.runView(i))
 	}
 	v.Checks = p.checks()
+	v.Beside, v.Percentiles = p.beside(), p.otherPercentiles()
 	for _, w := range r.Warnings {
 		v.Warnings = append(v.Warnings, h.Escape(strings.Join(w.Runs, ", ")+": "+w.Text))
 	}

@@ -23,7 +23,10 @@ func (t Text) Markdown(w io.Writer, r *Report) error {
 	t.Width = 1 << 20 // lines are not broken
 	p := page{Text: t, r: r, labels: shortLabels(r.Runs, t.Escape)}
 	p.lines()
-	p.mdTable()
+	if len(r.Runs) > 0 {
+		p.mdTable()
+	}
+	p.mdBeside()
 	p.mdNotes()
 	_, err := io.WriteString(w, p.b.String())
 	return err

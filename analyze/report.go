@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/retrace-db/retrace/analyze/aggregate"
 	"github.com/retrace-db/retrace/trace"
 )
 
@@ -25,6 +26,8 @@ type Report struct {
 	Gates        []Gate        `json:"gates"`        // conditions that were asked for
 	Verdict      *Verdict      `json:"verdict"`      // of the first comparison; null without
 	Warnings     []Warning     `json:"warnings"`
+
+	Aggregates []aggregate.Run `json:"aggregates"` // what other tools reported, to be looked at beside the runs
 }
 
 // Run describes one of the traces.
@@ -162,7 +165,9 @@ func (a *Analysis) Report() *Report {
 	r := &Report{
 		Schema: Schema, Runs: slices.Clone(a.runs), Total: Total{Runs: []Figures{}},
 		Fingerprints: []Fingerprint{}, Comparisons: []Comparison{}, Gates: []Gate{}, Warnings: warnings(a.runs),
+		Aggregates: append([]aggregate.Run{}, a.aggregates...),
 	}
+	r.Warnings = append(r.Warnings, marks(a.aggregates)...)
 	if a.options.Where != nil {
 		r.Where = new(a.options.Where.String())
 	}

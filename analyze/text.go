@@ -31,9 +31,13 @@ func (t Text) Write(w io.Writer, r *Report) error {
 	t.Top, t.Width = cmp.Or(t.Top, defaultTop), cmp.Or(t.Width, defaultWidth)
 	p := page{Text: t, r: r, labels: shortLabels(r.Runs, t.Escape)}
 	p.headline()
-	p.runs()
-	p.totals()
-	p.statements()
+	if len(r.Runs) > 0 {
+		p.runs()
+		p.totals()
+		p.statements()
+	}
+	p.section(columnsOr(p.beside(), 2))
+	p.section(p.otherPercentiles())
 	p.errors()
 	p.operations()
 	p.footnotes()
@@ -88,6 +92,7 @@ func (p *page) headline() {
 		s += ", " + plural(f.Failed(), "error")
 		p.line("%s", s)
 	}
+	p.reported()
 	p.verdicts()
 	p.gates()
 }

@@ -19,7 +19,7 @@ import (
 )
 
 type analyzeCmd struct {
-	Traces      []string      `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. LABEL=RUN,RUN… or LABEL=DIRECTORY is a group of repeated runs. The first is the baseline."`
+	Traces      []string      `arg:"" name:"trace" help:"Trace or run: a file, a directory of rotated files or of several runs, or - for stdin. LABEL=TRACE names it. LABEL=RUN,RUN… or LABEL=DIRECTORY is a group of repeated runs. The first is the baseline. Or the output of another tool."`
 	Where       whereFlag     `placeholder:"EXPR" help:"Count only statements that match, such as 'op:select -app:cron'; see Filters in the README (all)."`
 	SkipStart   time.Duration `placeholder:"D" help:"Leave out the first 10s, say, of each run's schedule or, where it has none, time (0s)."`
 	MinEffect   *percentage   `placeholder:"P%" help:"Comparing: call a change improved or degraded from so much on (5%)."`
@@ -43,7 +43,10 @@ percentile p of n samples is the sample of rank p·n/100, rounded, to three digi
 With several traces each is compared with the first, and every fingerprint and the
 total gets a verdict: improved, degraded, same, indeterminate, errored, incomparable.
 A group of repeated runs is one column, and each of its runs one sample: four on each
-side at least, and more for many statements.`
+side at least, and more for many statements.
+
+The output of pgbench (report, -P, -l), sysbench, YCSB, yb-sample-apps and MaibornWolff's
+benchmark, told by its content, stands beside the traces, without a verdict.`
 }
 
 func (*analyzeCmd) Examples() string {
@@ -57,6 +60,7 @@ retrace analyze --skip-start 10s before.run after.run
 retrace analyze --where 'table:orders -app:nightly' monday.trace
 retrace analyze -o md before.run after.run >comment.md
 retrace analyze -o html before.run after.run >report.html
+retrace analyze pgbench.out article=sysbench.log monday.trace
 retrace analyze -o json monday.trace | jq '.fingerprints[0]'`
 }
 
@@ -97,7 +101,13 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 		return step{Words: fmt.Sprintf("%.1f million events", float64(events.Load())/1e6)}
 	})
 	defer talk.Stop()
-	traces := subjects(c.Traces)
+	traces, reports, err := c.aggregates(ctx, &env, subjects(c.Traces))
+	if err != nil {
+		return err
+	}
+	if err := c.checkAggregates(len(traces)); err != nil {
+		return err
+	}
 	options, err := c.options(len(traces))
 	if err != nil {
 		return err
@@ -110,6 +120,10 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 	}
 	analysis := analyze.New(options)
 	names := labelNames{}
+	for _, r := range reports {
+		r.Label = names.unique(r.Label)
+		analysis.AddAggregate(r)
+	}
 	var failed error
 	for _, arg := range traces {
 		err := c.add(ctx, env, analysis, names, arg, &events)
@@ -130,8 +144,8 @@ func (c *analyzeCmd) Run(ctx context.Context, env Env) error {
 func (c *analyzeCmd) options(traces int) (analyze.Options, error) {
 	o := analyze.Options{Where: c.Where.Filter, SkipStart: c.SkipStart, Alone: traces == 1}
 	for name, flag := range map[string]*percentage{"--min-effect": c.MinEffect, "--confidence": c.Confidence, "--max-diverged": c.MaxDiverged} {
-		if flag != nil && o.Alone {
-			return o, usageError("retrace analyze before.run after.run "+name+fmt.Sprintf(" %g%%", float64(*flag)), "%s is for comparing, and there is one trace", name)
+		if flag != nil && traces < 2 {
+			return o, usageError("retrace analyze before.run after.run "+name+fmt.Sprintf(" %g%%", float64(*flag)), "%s is for comparing, and there is %s", name, map[bool]string{true: "one trace", false: "no trace"}[o.Alone])
 		}
 	}
 	if c.MinEffect != nil {

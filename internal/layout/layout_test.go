@@ -35,6 +35,7 @@ var rules = []struct {
 	{"internal/target", nil},
 	{"internal/dbtest", nil},
 	{"internal/wire/", []string{"internal/wire/"}},
+	{"analyze/aggregate", nil},
 	{"analyze", []string{"trace", "internal/fingerprint"}},
 	{"synth", []string{"trace", "internal/wire/"}},
 	{"capture", []string{"trace", "internal/fingerprint", "internal/wire/", "internal/target", "internal/clock"}},
