@@ -69,9 +69,6 @@ func (p *page) tool(r *aggregate.Run) string {
 	if r.Version != nil {
 		s += " " + p.Escape(*r.Version)
 	}
-	if r.Source != nil {
-		s += fmt.Sprintf(", published of %s (%s)", p.Escape(r.Source.System), p.Escape(r.Source.Workload))
-	}
 	return s
 }
 

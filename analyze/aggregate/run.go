@@ -7,19 +7,10 @@ type Run struct {
 	Label   string   `json:"label"`
 	Tool    string   `json:"tool"`
 	Version *string  `json:"version"`
-	Source  *Source  `json:"published"` // null: not from the published figures
 	Clients *uint64  `json:"clients"`
 	SpanS   *float64 `json:"span_s"`
 	Figures []Figure `json:"figures"`
 	Marks   []Mark   `json:"marks"`
-}
-
-// Source is where a published figure comes from.
-type Source struct {
-	Article    string `json:"article"`
-	System     string `json:"system"`
-	Workload   string `json:"workload"`
-	Conditions string `json:"conditions"`
 }
 
 // Figure is what is known of one kind of operation.
@@ -62,7 +53,6 @@ type Mark struct {
 
 var (
 	markOther     = Mark{"other_tool", "reported by another tool, which timed at its own place: there are no single events to compare, so there is no verdict"}
-	markPublished = Mark{"published", "published figures, of other hardware, data and network than the traces'"}
 	markMeans     = Mark{"no_percentiles", "averages and no percentiles: they say nothing of the tail"}
 	markNoLatency = Mark{"no_latency", "throughput only: no latency was reported"}
 	markWhole     = Mark{"per_transaction", "latencies of whole transactions: do not hold them against those of single statements"}
@@ -95,7 +85,6 @@ func (r *Run) mark() {
 		mark Mark
 		of   bool
 	}{
-		{markPublished, r.Source != nil},
 		{markWhole, timed && unit(Transaction)},
 		{markRows, unit(Row)},
 		{markNoLatency, !timed},
