@@ -287,3 +287,11 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A latency that no number holds is not a failed transaction.
+func TestPgbenchLogOfAnAbsurdLatency(t *testing.T) {
+	const log = "0 1 1000 0 1700000000 1\n0 2 99999999999999999999999 0 1700000001 1\n"
+	if r, err := Read(strings.NewReader(log)); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

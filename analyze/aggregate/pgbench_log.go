@@ -66,10 +66,13 @@ func (p *pgbenchLog) transaction(f []string) error {
 	}
 	end := at[0] + at[1]/1e6
 	p.from, p.until = min(p.from, end), max(p.until, end)
-	us, err := strconv.ParseInt(f[2], 10, 64)
-	if err != nil { // skipped, failed
+	if f[2][0] > '9' { // skipped, failed, or why
 		p.failed++
 		return nil
+	}
+	us, err := strconv.ParseInt(f[2], 10, 64)
+	if err != nil {
+		return fmt.Errorf("a latency of %.30s µs: %w", f[2], err)
 	}
 	if err := p.hist.RecordValue(us); err != nil {
 		return fmt.Errorf("a latency of %d µs: %w", us, err)
