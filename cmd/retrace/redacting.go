@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/retrace-db/retrace/internal/wire/pg"
@@ -52,7 +53,7 @@ func (r *redacting) entry(e *trace.Entry) *trace.Entry {
 
 // isOpaque: notes themselves are of what was too large to keep, and have a hole.
 func isOpaque(e *trace.Entry) bool {
-	return pg.Opaque(pg.Op(e.Op), e.Shape) && !(e.Holes == 1 && e.Shape[len(e.Shape)-1] == pg.Note("")[2])
+	return pg.Opaque(pg.Op(e.Op), e.Shape) && !(e.Holes == 1 && bytes.HasSuffix(e.Shape, pg.Note("")[2:]))
 }
 
 func (r *redacting) event(e *trace.Event) {
